@@ -1,19 +1,28 @@
 # Two commands do everything: `make run` and `make test`. Both install what they need into .venv, once.
 PYTHON ?= python3
 BIN := .venv/bin
+# A file is one worker's, in the order of tests/conftest.py; what is not HERE has a target of its own.
+TESTS := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+HERE := not alone and not coq and not browser and not pythons
 export OMP_NUM_THREADS = 1
 
 run: .venv/installed  ## the main job: the evidence table and limen-report/report.html
 	$(BIN)/limen table --out limen-report
 
-test: .venv/installed  ## lint, types, import rules, laws
+test: .venv/installed  ## what a change can break, in five minutes: lint, import rules, types, laws, documents, attacks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/codespell src tests docs examples scripts README.md
+	$(BIN)/codespell src tests docs examples scripts README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
+	$(BIN)/lint-imports
+	$(MAKE) -j2 --no-print-directory test-types test-quick
+test-types:
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typed_api.py  # what users of the package see
-	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadfile
+test-quick:
+	$(TESTS) -m "not long and $(HERE)"
+
+all: test  ## everything: `make test`, and the checks that are too long for it
+	$(TESTS) -m "long and $(HERE)"
 	$(BIN)/pytest -m alone tests
 
 proofs: .venv/installed  ## Coq: compiles and re-checks every proof; needs `coqc`, which make test does not
@@ -34,6 +43,10 @@ look: .venv/installed  ## the whole report in Debian's chromium, which is instal
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
 
+site: .venv/installed  ## the pages as a site with search, in build/site; strict, and without a network
+	$(BIN)/python scripts/site_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
 	$(PYTHON) -m venv --clear build/light
 	build/light/bin/pip install --quiet --disable-pip-version-check -c constraints.txt .
@@ -50,6 +63,9 @@ fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python scripts/house.py
+
+checks: .venv/installed  ## tests/checks.json: raises the least number of checks in each test file
+	PYTHONPATH=tests $(BIN)/python scripts/checks.py
 
 # Memory that was freed is kept by the process, for all sides: to ask for it anew costs more than some rules.
 bench: export MALLOC_MMAP_THRESHOLD_ = 4294967296
@@ -99,4 +115,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: site all checks test-types test-quick pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 import transformers
+from fixtures.tiny_models import model_of, weights_of_words
 from read_configs import theirs
-from tiny_models import model_of, weights_of_words
 
 from limen.errors import BadInput
 from limen.hf import decoder, read

@@ -28,10 +28,10 @@ ROWS, PAGE, PRINTED = (HOUSE / "docs" / f"coverage.{kind}" for kind in ("toml", 
 _WORDS, _LONGEST, _SECONDS = 10, 160, 900  # words of a quote; letters of a result; a command's time
 STATUSES = {
     "works": "the command printed what the statement says",
-    "differs": "the command shows another result than the source's, or only a part of it; the row says which",
-    "argued": "what was printed says itself that it is argued and not checked by the kernel",
-    "trained": "measured by training; an observation beside its control, never a proof",
-    "open": "neither shown nor refuted: the verdict is OPEN, or all that was measured allows no statement",
+    "differs": "the command shows another result than the source's, or only a part of it; the row says how",
+    "argued": "the output says that the result is argued and not checked by the kernel",
+    "trained": "measured by training, beside a control; an observation, never a proof",
+    "open": "neither shown nor refuted: the verdict is OPEN, or the measurements allow no statement",
     "missing": "nothing here shows it",
     "FAILS": "the command did not print what it must",
 }

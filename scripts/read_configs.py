@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 import transformers
-from tiny_models import bytes_on_meta, cached_bytes
+from fixtures.tiny_models import bytes_on_meta, cached_bytes
 from transformers import DynamicCache, PreTrainedConfig
 from transformers.activations import ACT2FN
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING

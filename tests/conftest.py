@@ -1,6 +1,7 @@
 """One thread a process; hypothesis without a deadline, since the machine is shared."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -12,6 +13,12 @@ from limen.tables.cell import EvidenceTable
 
 _ROWS = ("full", "linear", "log_linear", "block_sparse", "hybrid", "encoder", "full_1", "retrieval")
 _COLUMNS = ("eva", "two_sum", "composition", "dyck", "equality")
+
+_LONGEST = (
+    "kernel_weights", "kernel_shares", "table", "construction_laws", "docs", "audit_types", "kernel_memories",
+    "truth_by_brute_force", "attacks_on_shares", "kernel_bounds", "reports", "ceilings_by_brute_force",
+    "design", "depth", "mixer_laws", "proofs", "fool", "light", "kernel_worst", "kernel_long_texts", "tiers",
+)  # fmt: skip
 
 torch.set_num_threads(1)
 hypothesis.settings.register_profile("limen", deadline=None, max_examples=25, print_blob=True)
@@ -47,6 +54,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     jaxtyping.config.update("jaxtyping_disable", item.get_closest_marker("shapes") is None)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file is one worker's (`--dist loadfile`): the longest begins first, so that none is waited for."""
-    items.sort(key=lambda item: item.path.name != "test_table.py")
+    """Of a test marked `sampled(k)` every k-th case is in `make test`; the others are `long`.
+
+    A file is one worker's (`--dist loadfile`): the longest begin first, so that none is waited for.
+    """
+    cases: Counter[str] = Counter()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        test = item.nodeid.partition("[")[0]
+        if sampled and cases[test] % sampled.args[0]:
+            item.add_marker("long")
+        cases[test] += 1
+    order = {f"test_{name}.py": i for i, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from speed import loads_torch, seconds
-from test_cli import LIMEN, limen
+from fixtures.cli import LIMEN, limen
+from fixtures.speed import loads_torch, seconds
 
 from limen.audits import Request, architecture_of, audit, load
 from limen.core.architecture import Architecture

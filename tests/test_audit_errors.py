@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.audits import Request, audit
 from limen.errors import BadInput

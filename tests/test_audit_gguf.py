@@ -6,74 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from speed import loops
-from test_cli import limen
+from fixtures.cli import limen
+from fixtures.gguf import LLAMA, QWEN35, gguf, saved, text, value
+from fixtures.speed import loops
 
 from limen.audits import Request, audit, load
 from limen.errors import BadInput
-
-QWEN35 = {  # as llama.cpp's converter writes Qwen3.5-35B-A3B, but for its words
-    "general.architecture": "qwen35moe",
-    "qwen35moe.block_count": 41,
-    "qwen35moe.nextn_predict_layers": 1,
-    "qwen35moe.embedding_length": 2048,
-    "qwen35moe.context_length": 262144,
-    "qwen35moe.attention.head_count": 16,
-    "qwen35moe.attention.head_count_kv": 2,
-    "qwen35moe.attention.key_length": 256,
-    "qwen35moe.attention.value_length": 256,
-    "qwen35moe.full_attention_interval": 4,
-    "qwen35moe.ssm.conv_kernel": 4,
-    "qwen35moe.ssm.state_size": 128,
-    "qwen35moe.ssm.group_count": 16,
-    "qwen35moe.ssm.time_step_rank": 32,
-    "qwen35moe.ssm.inner_size": 4096,
-    "tokenizer.ggml.tokens": ["a", "bc"] * 500,
-    "tokenizer.ggml.scores": [0.5] * 9000,
-}
-LLAMA = {
-    "general.architecture": "llama",
-    "llama.block_count": 2,
-    "llama.embedding_length": 64,
-    "llama.attention.head_count": 4,
-    "llama.attention.head_count_kv": 2,
-}
-
-
-def text(value: str) -> bytes:
-    return struct.pack("<Q", len(value)) + value.encode()
-
-
-def value(found: Any) -> bytes:
-    if isinstance(found, str):
-        return struct.pack("<I", 8) + text(found)
-    if isinstance(found, bool):
-        return struct.pack("<I?", 7, found)
-    if isinstance(found, int):
-        return struct.pack("<II", 4, found)
-    kinds = {
-        str: (8, text),
-        float: (6, lambda x: struct.pack("<f", x)),
-        int: (4, lambda x: struct.pack("<I", x)),
-    }
-    kind, item = kinds[type(found[0])]
-    return struct.pack("<IIQ", 9, kind, len(found)) + b"".join(map(item, found))
-
-
-def gguf(metadata: dict[str, Any], tensors: tuple[tuple[tuple[int, ...], int], ...] = ()) -> bytes:
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
-    pairs = b"".join(text(key) + value(found) for key, found in metadata.items())
-    shapes = b"".join(
-        text(f"blk.{i}.weight") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, 0)
-        for i, (shape, kind) in enumerate(tensors)
-    )
-    return head + pairs + shapes
-
-
-def saved(folder: Path, content: bytes) -> str:
-    path = folder / "model.gguf"
-    path.write_bytes(content)
-    return str(path)
 
 
 def test_a_header_is_read_as_the_config_it_comes_from(tmp_path: Path) -> None:

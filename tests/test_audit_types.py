@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weights_of_words
+from fixtures.tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weights_of_words
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter
@@ -32,6 +32,7 @@ def as_saved(config: Any) -> list[dict[str, Any]]:
     return [json.loads(json.dumps(form, default=str)) for form in (config.to_dict(), config.to_diff_dict())]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("model_type", TYPES)
 def test_the_bytes_are_those_of_a_real_cache(model_type: str) -> None:
     config = tiny(model_type)
@@ -55,6 +56,7 @@ def test_the_bytes_are_those_of_a_real_cache_at_full_size(model_type: str) -> No
     assert held_by_transformers(stack, 20) == default_bytes(model_type, 20)
 
 
+@pytest.mark.long
 def test_the_defaults_are_those_of_the_installed_transformers() -> None:
     made = _script()
     assert made.text() == made.FILE.read_text()
@@ -226,6 +228,7 @@ def test_layers_that_share_keys_keep_none() -> None:
 SILENT = {"use_cache", "return_dict", "is_encoder_decoder", "output_attentions", "output_hidden_states"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("model_type", sorted(SHAPES))
 def test_the_parameters_are_those_of_transformers(model_type: str) -> None:
     """On the meta device, at small sizes, and with each switch of the class turned over."""

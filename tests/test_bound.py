@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.cli import limen
+from fixtures.speed import loops
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from speed import loops
-from test_cli import limen
 
 from limen.bounds import matrix
 from limen.bounds.bound import bound, bound_of, counts, fitted

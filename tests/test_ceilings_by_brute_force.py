@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import best_guesses
 import numpy as np
 import pytest
-from best_guesses import Planted, beside, by_a_machine, classes_of_two, hinted, told
-from unchecked import types_unchecked  # noqa: F401
+from fixtures import best_guesses
+from fixtures.best_guesses import Planted, beside, by_a_machine, classes_of_two, hinted, told
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.commands.demo.sparse import _rates
 from limen.core.architecture import Architecture
@@ -69,6 +69,7 @@ def stacks_of(bits: int) -> Iterator[str]:
         yield f"lstm(state_bits={bits - 1})|linear(state_bits=1)"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", LOOKUPS)
 def test_nobody_tells_more_symbols_from_a_state_than_the_ceiling(text: str) -> None:
     """All ways to put what was read into 2^b classes; whoever reads the class says what is most likely."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from one_layer_models import trained_model
-from test_cli import limen
+from fixtures.cli import limen
+from fixtures.one_layer_models import trained_model
 
 import limen_check
 from limen.adversary.strategies.exact import worst

@@ -1,6 +1,5 @@
 """The command line as a user meets it: its output and its exit code."""
 
-import io
 import json
 import os
 import re
@@ -8,13 +7,13 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
+from fixtures.cli import LIMEN, limen
 
 from limen import __version__
-from limen.cli import app, main
-from limen.commands.glances import Key, keys_of, kind_of, show_entry
+from limen.commands._found import every
+from limen.commands.show import Key, keys_of, kind_of, show_entry
 from limen.core.architecture import Architecture
 from limen.core.catalogue import KINDS, ids
 from limen.core.task import Task
@@ -22,24 +21,11 @@ from limen.errors import BadInput
 from limen.render.show import entry_lines
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback]
-LIMEN = Path(sys.executable).with_name("limen")
 
 TASKS = """eva index retrieval recall two_sum two_sum_any three_sum sparse_average dyck equality disjointness
 nearest_neighbor cgram counting is_tree composition facts khop"""
 MIXERS = """softmax hard window linear gated_linear mamba mamba2 delta gated_delta log_linear block_sparse
 top_k lstm relu_rnn masked_softmax conv_softmax kda"""
-
-
-def limen(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """As its process would run it, but in this one, which has loaded everything long ago."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    streams = patch.multiple(sys, argv=["limen", *arguments], stdout=out, stderr=err)
-    with streams, pytest.raises(SystemExit) as ended:
-        main()
-    code = ended.value.code
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess(arguments, 0 if code is None else int(code), *said)
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -84,7 +70,7 @@ for mixer in {mixers}:
 
 
 def test_the_light_part_and_the_sizes_of_mixers_load_no_torch() -> None:
-    modules = ["limen.cli", "limen.commands.glances", *(f"limen.tasks.{t}" for t in ids("tasks"))]
+    modules = ["limen.cli", "limen.commands.show", *(f"limen.tasks.{t}" for t in ids("tasks"))]
     code = LIGHT.format(modules=modules, mixers=ids("mixers"))
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -200,6 +186,11 @@ def test_an_example_that_show_names_runs() -> None:
         ("limen table --column two", ["two_sum"]),
         ("limen audit x --engine v", ["vllm"]),
         ("limen results dep", ["depth"]),
+        ("limen experiment show dep", ["depth"]),
+        ("limen demo conc", ["concentration"]),
+        ("limen decide eva linear --expect ca", ["can", "cannot"]),
+        ("limen table --format ma", ["markdown"]),
+        ("limen compare softmax --task inde", ["index"]),
         ("limen protocol eva softmax --players two", ["two_party"]),
     ],
 )
@@ -210,7 +201,7 @@ def test_completion_knows_what_there_is(line: str, offered: list[str]) -> None:
     assert ran.stdout.split() == offered, ran.stderr
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("command", ["", "demo", "experiment", *every()])
 def test_help_is_not_cut_off(command: str) -> None:
     shown = limen(*command.split(), "--help").stdout.splitlines()[1:]  # the first line has [ARGS]...
     assert shown and not any(line.endswith("...") for line in shown)

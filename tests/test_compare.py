@@ -5,11 +5,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-from test_cli import limen as run
+from fixtures.cli import limen as run
 
 import limen
 from limen.audits import Request, audit, load
-from limen.commands.compare import compare
+from limen.commands.compare import compared as compare
 from limen.core.quantities import plural
 from limen.core.verdict import Answer
 from limen.errors import BadInput

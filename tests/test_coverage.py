@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.catalogue import ids
 
@@ -146,7 +146,7 @@ def test_the_words_of_a_theorem_alone_show_no_statement() -> None:
 
 def test_rows_of_training_show_an_outcome_and_rows_of_tests_how_many_passed() -> None:
     for row in SHOWN:
-        if "limen results" in row.run:
+        if "limen experiment show" in row.run:
             assert coverage.Row(row, PRINTED[row.run]).outcomes or row.differs, row
         if row.run.startswith("pytest"):  # by name: a test that is gone is an error, exit 4
             assert re.search(r"\.py::test_\w+$", row.run) and re.search(r"^\^\d+ passed$", row.shows[-1]), row

@@ -5,10 +5,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from judged import refused
+from fixtures.cli import limen
+from fixtures.judged import refused
+from fixtures.speed import loads_torch, loops, seconds
 from msgspec.structs import replace
-from speed import loads_torch, loops, seconds
-from test_cli import limen
 
 from limen.constructions.dyck_by_encoder import DyckByEncoder
 from limen.core.architecture import Architecture

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.adversary.strategies.decomposition import Decomposition
 from limen.constructions.composition_by_stack import CompositionByStack

@@ -15,13 +15,13 @@ from shutil import which
 from typing import Any
 
 import pytest
+from fixtures.judged import refused
+from fixtures.speed import loads_torch, seconds
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import refused
-from speed import loads_torch, seconds
 
 import limen
-from limen.commands.stacks import stack_of
+from limen.commands._words import stack_of
 from limen.coq.writers._composition_stages import plan_of
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
@@ -380,6 +380,7 @@ def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
     assert "  Moving layer 2 before the second layer with softmax heads would add one hop." in lines
 
 
+@pytest.mark.long
 def test_depth_says_what_a_removed_layer_costs() -> None:
     """With its convolution a layer takes two hops along; and of each step of chain of thought, one more."""
     shown, lines = depth("conv_softmax,softmax", 0)
@@ -459,6 +460,7 @@ CHAOTIC = (
 )
 
 
+@pytest.mark.long
 def test_the_certified_length_does_not_depend_on_how_a_python_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for each in (_left_to_right, _compensated):

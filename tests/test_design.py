@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from fixtures.cli import limen
+from fixtures.judged import refused
+from fixtures.speed import loads_torch
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import refused
-from speed import loads_torch
-from test_cli import limen
 from torch.utils.flop_counter import FlopCounterMode
 
 from limen.core.architecture import Architecture, Part
@@ -352,6 +352,7 @@ def test_an_impossible_wish_says_why_and_what_the_cheapest_costs() -> None:
     assert "24*mamba2(h=64,d=64,s=16)" in result.stdout.split("The smallest stack that is not ruled out")[1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ids("tasks"))
 def test_a_task_by_its_id_is_as_long_as_the_context(name: str) -> None:
     try:

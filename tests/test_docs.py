@@ -8,15 +8,19 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
+from limen import __version__
 from limen.render.page.page import glossary
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LINKING = [*PAGES, *(ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "proofs/README.md"))]
-LINKING += sorted((ROOT / "src").glob("**/*.md"))
+LINKING = [
+    *PAGES,
+    *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "proofs/README.md")),
+]
+LINKING += [ROOT / "proofs/README.md", *sorted((ROOT / "src").glob("**/*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 
@@ -88,6 +92,20 @@ def test_every_citation_is_in_the_bibliography() -> None:
     assert keys - {key for key, _ in cited} == set(), "nobody cites these"
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_the_newest_section_of_the_changes_is_the_version_of_the_package() -> None:
+    """Or what comes after it."""
+    sections = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert sections[0] == "Unreleased" or sections[0].split()[0] == __version__
+    assert sum(title.split()[0] == __version__ for title in sections) == 1
+    released = [title for title in sections if title != "Unreleased"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", title) for title in released)
+    assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1] == __version__  # type: ignore[index]
+
+
 def test_the_glossary_of_the_page_is_that_of_the_documents() -> None:
     inside = ROOT / "src/limen/render/page/glossary.md"
     assert inside.read_text() == (ROOT / "docs/glossary.md").read_text()
@@ -95,3 +113,12 @@ def test_the_glossary_of_the_page_is_that_of_the_documents() -> None:
         str(word) for word, _ in glossary()
     }
     assert {"κ (kappa)", "φ (phi)"} <= {str(word) for word, _ in glossary()}
+
+
+def test_every_module_that_the_page_of_the_house_names_is_there() -> None:
+    named = set(
+        re.findall(r"`(?:src/limen/)?(\w+(?:/\w+)*(?:\.py|/))`", (ROOT / "docs/architecture.md").read_text())
+    )
+    assert {"decisions/decide.py", "core/report.py", "render/"} <= named
+    places = (ROOT / "src/limen", ROOT)
+    assert {name for name in named if not any((place / name).exists() for place in places)} == set()

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from one_layer_models import (
+from fixtures.one_layer_models import (
     BOUNDED,
     CLASSES,
     FORMS,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import ids
@@ -286,7 +286,7 @@ def test_the_shipped_runs_of_recall_were_drawn_in_halves_and_page_and_table_say_
     assert len(runs) == 4 and {run.spec.distribution for run in runs} == {"halves"}
     line = "judged on texts of recall drawn with keys from the lower half of the symbols and values from"
     assert line in page([found], shipped_runs())
-    assert line in limen("results", "recall_state", "--size", "standard").stdout
+    assert line in limen("experiment", "show", "recall_state", "--size", "standard").stdout
 
 
 def test_index_is_lost_by_fixed_states_as_the_text_grows() -> None:
@@ -535,6 +535,6 @@ def test_the_page_is_made_from_the_shipped_files() -> None:
 
 
 def test_results_are_shown_without_a_folder() -> None:
-    said = json.loads(limen("results", "index_length", "--size", "quick", "--json").stdout)
+    said = json.loads(limen("experiment", "show", "index_length", "--size", "quick", "--json").stdout)
     assert said["schema"] == "limen/results/1" and len(said["rows"]) == 10
     assert {row["learned"] for row in said["rows"]} == {"learned", "not_learned"}

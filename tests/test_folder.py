@@ -200,7 +200,7 @@ def test_limen_table_killed_in_the_middle_of_its_work(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "limen.cli",
+        "limen",
         "table",
         "--row",
         "linear",

@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
+from fixtures.networks import net, random_model
 
 from limen import api
 from limen.adversary.schedule import fool, report
@@ -35,9 +36,8 @@ from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task
 from limen.errors import BadInput
 from limen.mixers.log_linear import LogLinear
-from limen.model.embedding import Table
 from limen.model.files import digest, load, save
-from limen.model.model import Frame, Model
+from limen.model.model import Model
 from limen.model.opening import opened
 from limen.model.sampler import Sampler
 from limen.model.target import Target, keeping
@@ -47,12 +47,6 @@ from limen.training.against import Repair
 
 MODELS = Path(__file__).parents[1] / "benchmarks/models"
 EVA = Task.parse("eva(n=16)")
-
-
-def random_model(architecture: str, task: Task, width: int = 16, places: bool = True) -> Model:
-    embedding = Table(task.vocab, task.length if places else 0)
-    frame = Frame(Architecture.parse(architecture), width, task.answers, embedding)
-    return frame.random(torch.Generator().manual_seed(0), torch.float32)
 
 
 def attacked(name: str, strategy: Strategy) -> tuple[Found | None, int]:
@@ -93,6 +87,7 @@ def test_random_texts_do_not_find_it() -> None:
     assert (found.witness, found.tried, found.failed) == (None, 1024, 0)
 
 
+@pytest.mark.long
 def test_jumps_find_what_needles_do_not() -> None:
     needles, _ = attacked("linear_affine", Needle(1024))
     jumps, _ = attacked("linear_affine", Jumps(8192))
@@ -243,25 +238,6 @@ def test_a_hardened_model_withstands_what_fools_its_like() -> None:
         assert attacked("hardened", strategy)[0] is None
 
 
-def net(vocab: int, width: int = 8) -> torch.nn.Module:
-    """A recurrent network as torch has it, with random weights."""
-
-    class Net(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.table = torch.nn.Embedding(vocab, width)
-            self.lstm = torch.nn.LSTM(width, width, batch_first=True)
-            self.head = torch.nn.Linear(width, vocab)
-
-        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-            out: torch.Tensor = self.head(self.lstm(self.table(tokens))[0])
-            return out
-
-    with torch.random.fork_rng():
-        torch.random.default_generator.manual_seed(0)
-        return Net().eval()
-
-
 OPEN: list[tuple[Callable[[], Any], Access]] = [
     (lambda: lambda tokens: tokens[:, 0], Access.ANSWERS),
     (lambda: lambda tokens: torch.nn.functional.one_hot(tokens[:, 0], 6).float(), Access.LOGITS),
@@ -391,7 +367,7 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.hf
 @pytest.mark.parametrize("model_type", ["llama", "mamba2", "qwen3_next", "olmo_hybrid"])
 def test_models_of_transformers_are_opened_attacked_and_checked(model_type: str, tmp_path: Path) -> None:
-    from tiny_models import model_of, tiny
+    from fixtures.tiny_models import model_of, tiny
 
     config = tiny(model_type)
     model = model_of(config, torch.float32)

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
-from test_fool import net, random_model
+from fixtures.cli import limen
+from fixtures.networks import net, random_model
 
 from limen import api
 from limen.adversary.resume import keep
@@ -22,8 +22,8 @@ from limen.adversary.strategies.low_entropy import LowEntropy
 from limen.adversary.strategies.needle import Needle
 from limen.adversary.strategies.neighbourhood import Neighbourhood
 from limen.adversary.strategies.random_texts import RandomTexts
-from limen.cli import _checking
 from limen.commands.check import checked
+from limen.commands.fool import checking
 from limen.core.catalogue import ids, lookup
 from limen.core.task import Task, Tokens
 from limen.errors import BadInput
@@ -303,9 +303,9 @@ def test_a_hugging_face_model_with_a_small_vocabulary_is_one_line() -> None:
 
 
 def test_the_command_that_is_printed_is_one_that_works_or_none() -> None:
-    assert _checking(Path("-f.json"), "m") == "limen check ./-f.json --model m"
-    assert _checking(Path("a b.json"), "it's") == """limen check 'a b.json' --model 'it'"'"'s'"""
-    assert _checking(Path("a\nb.json"), "m") is None
+    assert checking(Path("-f.json"), "m") == "limen check ./-f.json --model m"
+    assert checking(Path("a b.json"), "it's") == """limen check 'a b.json' --model 'it'"'"'s'"""
+    assert checking(Path("a\nb.json"), "m") is None
 
 
 def test_a_certificate_whose_model_is_not_beside_it_asks_for_it(tmp_path: Path) -> None:

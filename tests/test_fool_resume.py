@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from test_cli import LIMEN, limen
+from fixtures.cli import LIMEN, limen
 
 from limen.adversary.report import Effort
 from limen.adversary.schedule import Fooled, fool
@@ -82,6 +82,7 @@ def test_what_keeps_another_search_or_none_is_refused(tmp_path: Path) -> None:
             searched(kept)
 
 
+@pytest.mark.long
 def test_kill_9_loses_no_more_than_the_strategy_that_was_running(tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     command = ["fool", str(MODELS / "hardened"), "eva(n=16)", "--resume", str(kept)]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fixtures.cli import limen
 from safetensors.torch import load as unpack
 from safetensors.torch import save as pack
-from test_cli import limen
 from torch.nn.functional import dropout, one_hot
 
 from limen import api

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixtures.cli import LIMEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_cli import LIMEN
 
 from limen.audits import Request as Audited
 from limen.audits import audit, load
 from limen.bounds.bound import bound
 from limen.commands.check import checked
-from limen.commands.glances import show_task
+from limen.commands.show import show_task
 from limen.conversation.play import ProtocolRequest, play
 from limen.coq.forms import forms
 from limen.core.architecture import Architecture
@@ -327,7 +327,7 @@ def test_whoever_reads_half_of_the_output_sees_no_traceback() -> None:
 
 def test_the_child_of_a_users_function_dies_with_the_command(tmp_path: Path) -> None:
     told = tmp_path / "pid"
-    function = f"{Path(__file__).with_name('strange_function.py')}:forever"
+    function = f"{Path(__file__).with_name('fixtures') / 'strange_function.py'}:forever"
     command = [LIMEN, "bound", function, "--cut", "2", "--alphabet", "2", "--length", "4", "--seconds", "500"]
     with subprocess.Popen(command, env=os.environ | {"LIMEN_TEST_PID": str(told)}) as limen:
         while not (told.exists() and told.read_text()):

@@ -15,9 +15,10 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-import kernel_rows
 import pytest
-from unchecked import types_unchecked  # noqa: F401
+from fixtures import kernel_rows
+from fixtures.drawn_bounds import drawn, spelled
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 import limen_check
 from limen.core.architecture import Architecture
@@ -25,17 +26,11 @@ from limen.core.bits import Count
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
 from limen.decisions.by_counting import relu_rnn_by_counting
-from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
-from limen.tasks.facts import chain
 from limen.theorems import Case, stated
 from limen.theorems import _cuts as one_layer
-from limen.theorems.composition_depth import search_sharp as _sharp
-from limen.theorems.composition_depth.inequality import levels_of
-from limen.theorems.composition_depth.search import free_sizes
 from limen_check.cannot import bound, logs, rows
 from limen_check.cannot.bound import derived
 from limen_check.cannot.depth import Ceiling
@@ -53,29 +48,6 @@ def check_machine(c: dict[str, Any]) -> str:
     return bound.check_machine(claimed(c))
 
 
-def spelled(bound: Bound, **other: Any) -> dict[str, Any]:
-    """The certificate with every size; a ceiling as a rational, the inputs as the kernel names them."""
-    c: dict[str, Any] = {
-        "schema": SCHEMA,
-        "kind": "bound",
-        "task": Task.parse(bound.task).spelled,
-        "architecture": Architecture.parse(bound.architecture).spelled,
-        "theorem": bound.theorem,
-        "steps": bound.steps,
-        "route": bound.route,
-        "sizes": dict(bound.sizes),
-        "needs_bits": bound.needs_bits,
-        "has_bits": bound.has_bits,
-        "ceiling": None if bound.ceiling is None else str(Fraction(bound.ceiling)),
-        "distribution": None,
-    }
-    if bound.ceiling is not None:
-        found = derived(c)
-        assert isinstance(found, Ceiling)
-        c["distribution"] = found.distribution
-    return c | other
-
-
 def reason(c: dict[str, Any]) -> str | None:
     """Why the kernel does not accept it; None if it does."""
     try:
@@ -83,224 +55,6 @@ def reason(c: dict[str, Any]) -> str | None:
     except (Refused, Malformed) as error:
         return str(error)
     return None
-
-
-Question = tuple[str, str, int, str, dict[str, int]]  # task, stack, steps, route, free sizes
-
-
-class Draw:
-    """Random sizes, most of them small."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-
-    def whole(self, low: int, high: int) -> int:
-        return self.rng.randint(low, high)
-
-    def size(self, top: float, least: int = 1) -> int:
-        return max(least, int(2 ** self.rng.uniform(0, top)))
-
-    def one(self, *of: Any) -> Any:
-        return self.rng.choice(of)
-
-    def recurrence(self) -> str:
-        h, d, p = self.whole(1, 4), self.size(6), self.one("", f",p={self.one(1, 4, 8, 32)}")
-        return str(
-            self.one(
-                f"linear(h={h},d={d}{p})",
-                f"linear(h={h},d={d},d_k={self.size(5)},normalise=false{p})",
-                f"linear(h={h},d={min(d, 20)},phi=taylor{p})",
-                f"gated_linear(h={h},d={d}{p})",
-                f"delta(h={h},d={d}{p})",
-                f"gated_delta(h={h},d={d},c={self.whole(1, 4)}{p})",
-                f"mamba(d={d},s={self.whole(1, 16)}{p})",
-                f"mamba2(h={h},d={d},s={self.whole(1, 32)}{p})",
-                f"lstm(d={d}{p})",
-                f"relu_rnn(d={d}{p})",
-                f"relu_rnn(d={d},stages=2{p})",
-                f"window(h={h},d={d},W={self.size(8)}{p})",
-                f"masked_softmax(h={h},d={d},first={self.whole(0, 5)},last={self.size(6)}{p})",
-                f"log_linear(h={h},d={d}{self.one('', ',over=mamba2', ',over=gated_delta')}{p})",
-                f"linear(state_bits={self.size(14) - 1})",
-            )
-        )
-
-    def full(self) -> str:
-        h, d, p = self.whole(1, 4), self.size(6), self.one("", f",p={self.whole(1, 32)}")
-        return str(
-            self.one(
-                f"softmax(h={h},d={d}{p})",
-                f"softmax(h={h},d={d},d_k={self.size(5)}{p})",
-                f"softmax(reply_bits={self.size(12)})",
-                f"softmax(reply_bits={self.size(6)})",
-                f"hard(h={h},d={d}{p})",
-                f"conv_softmax(h={h},d={d},c={self.whole(1, 3)}{p})",
-                f"top_k(h={h},d={d},k={self.whole(1, 4)}{p})",
-            )
-        )
-
-    def stack(self, word: str) -> str:
-        """A layer for each letter: F full, L linear, H both side by side."""
-        layers = {"F": self.full, "L": self.recurrence, "H": lambda: f"{self.full()}|{self.recurrence()}"}
-        return ",".join(layers[letter]() for letter in word)
-
-    def composition(self) -> str:
-        m, n1, n2 = (
-            self.size(self.one(4, 12, 20, 50)),
-            self.size(self.one(4, 16, 50)),
-            self.size(self.one(6, 40)),
-        )
-        return str(
-            self.one(
-                f"composition(m={m})", *[f"composition(m={m},n1={n1})"] * 4, f"facts(m={m},n1={n1},n2={n2})"
-            )
-        )
-
-    def task(self) -> str:
-        n, D = self.size(self.one(4, 16)), self.whole(2, 18)
-        M = self.size(self.one(4, 14), least=3)
-        return str(
-            self.one(
-                f"eva(n={n})",
-                f"index(n={n},S={self.size(12, least=2)})",
-                f"two_sum(n={n},M={M})",
-                f"three_sum(n={n + 1},M={M})",
-                f"two_sum_any(n={n + 1},M={M})",
-                f"equality(n={n})",
-                f"disjointness(n={n})",
-                f"counting(n={n},S={self.size(9, least=2)})",
-                f"sparse_average(n={n},q={self.one(1, n, self.whole(1, n))})",
-                f"dyck(n={2 * n},k={self.whole(1, 6)},D={self.size(10)})",
-                f"is_tree(n={min(n, 3000) + 3})",
-                f"turing(n={n + 1})",
-                f"turing(n={n + 1},program=increment)",
-                f"cgram(n={n + 6},c={self.whole(2, 6)},V={M})",
-                f"recall(n={n},V={2 * n + self.whole(0, 9)})",
-                f"nearest_neighbor(n={n},D={self.whole(2, 4)},g={self.whole(1, 9)})",
-                f"retrieval(n={self.whole(1, 1 << D - 1)},D={D},V={self.whole(1, 9)})",
-                f"retrieval(n={self.whole(1, 1 << D - 1)},D={D},V={self.whole(1, 9)},absent=true)",
-                self.composition(),
-            )
-        )
-
-    def case(self) -> Iterator[tuple[str, Case]]:
-        """Some theorem's question, with the free sizes that a producer would choose, or any."""
-        apart = {"block_cut", "block_labels"}  # in test_block_theorems.py
-        known = [name for name in ids("theorems") if name not in apart]
-        theorem = self.one(*known, "composition_depth", "composition_depth", "one_layer_cut")
-        if theorem == "composition_depth":
-            words = [
-                "F",
-                "H",
-                "L",
-                "LF",
-                "LH",
-                "FL",
-                "LFL",
-                "FF",
-                "FH",
-                "HF",
-                "HH",
-                "FFL",
-                "LFF",
-                "FLF",
-                "LFLFL",
-            ]
-            stack = Architecture.parse(self.stack(self.one(*words)))
-            yield from self._depth(Task.parse(self.composition()), stack, self.one(0, 0, 0, 1, 3))
-            return
-        drawn = getattr(self, f"_{theorem}", self._one_layer)
-        task, stack, steps, route, sizes = drawn(theorem)
-        yield theorem, Case(Task.parse(task), Architecture.parse(stack), steps, route, sizes)
-
-    def _streaming_state(self, theorem: str) -> Question:
-        steps, sizes = self.one(0, 0, 0, 1, 3), self.one({}, {}, {"t": self.size(8)})
-        n = self.size(self.one(4, 16))
-        lookups = f"eva(n={n})", f"index(n={n},S={n + 1})", f"recall(n={n},V={3 * n})", f"composition(m={n})"
-        task, route = self.one((self.task(), ""), (self.one(*lookups), "average"))
-        return task, self.stack(self.one("L", "LL", "LLL")), steps, route, sizes
-
-    def _log_linear_state(self, theorem: str) -> Question:
-        task, stack, steps, route, _ = self._streaming_state(theorem)
-        return task, f"{stack},log_linear(h={self.whole(1, 3)},d={self.size(5)})", steps, route, {}
-
-    def _window_global(self, theorem: str) -> Question:
-        windows = f"window(W={self.size(10)})", f"masked_softmax(first=1,last={self.size(8)})"
-        return self.task(), f"{self.one(*windows)},{self.one(*windows)}", 0, "", {}
-
-    def _block_messages(self, theorem: str) -> Question:
-        task = f"two_sum(n={self.size(16)},M={self.size(self.one(20, 60), least=3)})"
-        layer = (
-            f"block_sparse(h={self.whole(1, 2)},d={self.size(3)},B={self.size(8)},k={self.whole(1, 4)},p=3)"
-        )
-        return (
-            task,
-            self.one(layer, f"2*{layer}"),
-            0,
-            self.one("positions", "depth", "average", "average"),
-            {},
-        )
-
-    def _token_index(self, theorem: str) -> Question:
-        stack = f"top_k(k={self.size(6)},d_i={self.whole(1, 6)},p={self.whole(1, 6)})"
-        return f"two_sum(n={self.size(16)},M={self.size(20, least=3)})", stack, 0, "", {}
-
-    def _one_layer(self, theorem: str) -> Question:
-        """One layer of softmax heads, recurrences beside or before it."""
-        n, M, route = self.size(self.one(5, 12)), self.size(16, least=3), ""
-        stack = self.one(
-            f"softmax(h={self.whole(1, 3)},d={self.size(5)},p={self.size(4)})", "softmax(reply_bits=40)"
-        )
-        stack += f"|{self.recurrence()}" if self.whole(0, 2) == 0 else ""
-        tasks = {
-            "separate_tokens": [
-                f"recall(n={n},V={2 * n + 3},q={self.whole(1, n)})",
-                f"cgram(n={n + 5},c={self.whole(2, 5)},V={self.whole(2, 5)})",
-                f"nearest_neighbor(n={n},D=2,g=3)",
-            ],
-            "three_sum_one_layer": [f"three_sum(n={n + 1},M={M})"],
-            "sparse_average_width": [f"sparse_average(n={n},q={self.one(1, n, self.whole(1, n))})"],
-            "one_layer_cut": [
-                f"equality(n={n})",
-                f"disjointness(n={n})",
-                f"turing(n={n + 1})",
-                f"dyck(n={2 * n},k={self.whole(1, 5)},D=3)",
-                f"two_sum_any(n={n + 1},M={M})",
-                f"counting(n={n},S={self.size(14, least=2)})",
-                f"is_tree(n={n + 3})",
-                f"three_sum(n={n + 1},M={M})",
-            ],
-        }
-        task = self.one(*tasks[theorem])
-        if theorem == "one_layer_cut":
-            route = self.one("fixed_query", "after_recurrence")
-            stack = (
-                f"{self.recurrence()},{stack}" if route == "after_recurrence" and self.whole(0, 1) else stack
-            )
-        rooted = task.startswith("is_tree") and route == "fixed_query"
-        return task, stack, 0, route, {"k": self.size(12)} if rooted else {}
-
-    def _depth(self, task: Task, architecture: Architecture, steps: int) -> Iterator[tuple[str, Case]]:
-        tables, case = chain(task), Case(task, architecture, steps)
-        assert tables is not None
-        found = list(_sharp.candidates(case)) if steps == 0 else []
-        levels = levels_of(architecture, tables.length, tables.L, steps)
-        if not isinstance(levels, NoStatement) and tables.answers > 1:
-            found += [replace(case, route=route, sizes=sizes) for route, sizes in free_sizes(tables, levels)]
-        yield from (("composition_depth", each) for each in found)
-
-
-def drawn(seed: int) -> Iterator[tuple[Case, Bound]]:
-    """Cases of which the producers' theorems say something."""
-    draw = Draw(random.Random(seed))
-    while True:
-        try:
-            for theorem, case in draw.case():
-                said = stated(theorem, case)
-                if not isinstance(said, NoStatement):
-                    yield case, said
-        except BadInput:  # there is no such task
-            continue
 
 
 def test_the_kernel_accepts_what_the_theorems_say_and_no_bit_more() -> None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from test_kernel_weights import derived, packed, spelled
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.derived import derived, packed, spelled
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
@@ -126,6 +126,7 @@ def test_a_machine_that_takes_two_thousand_steps(precision: str) -> None:
         derived(c, "bfloat16")
 
 
+@pytest.mark.long
 def test_a_lattice_of_961_points() -> None:
     """All pairs are compared; two points told for one another, or a point a little too far, are refused."""
     c = construct(Task.parse("nearest_neighbor(n=4096,D=2,g=15)"), "softmax")

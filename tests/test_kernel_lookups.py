@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_damage import damaged, exhaustive_margin, kernel_margin, saved, with_weight
-from test_kernel_attacks_three import by, forged
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.forged import by, forged
+from fixtures.kernel_damage import damaged, exhaustive_margin, kernel_margin, saved, with_weight
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import Construction, construct
 from limen.core.task import Task

@@ -2,45 +2,17 @@
 
 import numpy as np
 import pytest
-from kernel_damage import FORMATS, damaged, exhaustive_margin, kernel_margin, saved, with_weight
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.kernel_damage import FORMATS, damaged, exhaustive_margin, kernel_margin, saved, with_weight
+from fixtures.memories import CASES, LATER, composed, label
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
-from limen.core.architecture import Architecture
-from limen.core.construction import Construction, construct
-from limen.core.task import Task
+from limen.core.construction import Construction
 from limen_check.can.fits import _within
 from limen_check.text import parse_stack
 
-_LATER = "softmax(h=1,d=8)"
-CARRIES = (
-    "linear(h=2,d=4)", "linear(h=1,d=4,phi=exp)", "linear(h=1,d=4,phi=taylor)", "gated_linear(h=2,d=4)",
-    "linear(h=1,d=4,phi=taylor,normalise=false)", "delta(h=1,d=4,c=2)", "gated_delta(h=2,d=4,c=4)",
-    "kda(h=2,d=4)", "mamba2(h=2,d=8,s=2)", "mamba(d=8,s=2)", "log_linear(h=1,d=4)",
-    "log_linear(h=1,d=4,over=mamba2)", "log_linear(h=1,d=4,over=gated_delta)", "window(h=2,d=4,W=2)",
-    "masked_softmax(h=2,d=4,first=1,last=3)", "relu_rnn(d=4,stages=2,inner=5)", "lstm(d=4)",
-)  # fmt: skip
-BY = (
-    ("dyck(n=4,k=2,D=2)", "linear"), ("dyck(n=4,k=2,D=2)", "gated_linear"), ("dyck(n=4,k=1,D=2)", "mamba2"),
-    ("dyck(n=4,k=2,D=1)", "log_linear"), ("dyck(n=4,k=2,D=2)", "gated_delta"),
-    ("equality(n=3)", "softmax_linear"), ("disjointness(n=3)", "softmax_linear"),
-    ("sparse_average(n=5,q=2)", "softmax_linear"), ("counting(n=4,S=3)", "carry"),
-    ("recall(n=2,V=4)", "slots"), ("recall(n=2,V=4)", "convolution"),
-)  # fmt: skip
 
-
-def composed(carry: str, later: str = f"{_LATER},{_LATER}") -> Construction:
-    task = Task.parse("composition(m=2,n1=2)")
-    return construct(task, "stack").within(task, Architecture.parse(f"{carry},{later}"))
-
-
-CASES = [composed(carry) for carry in CARRIES] + [construct(Task.parse(task), by) for task, by in BY]
-
-
-def name(c: object) -> str:
-    return f"{c.task} by {c}" if isinstance(c, Construction) else str(c)
-
-
-@pytest.mark.parametrize("c", CASES, ids=name)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("c", CASES, ids=label)
 def test_a_margin_is_derived_and_no_input_comes_nearer(c: Construction) -> None:
     found = {p: kernel_margin(c, p, saved(c), c.hints()) for p in FORMATS}
     assert found["bfloat16"] or found["float32"], found
@@ -49,7 +21,8 @@ def test_a_margin_is_derived_and_no_input_comes_nearer(c: Construction) -> None:
             assert 0 < margin <= exhaustive_margin(c, precision, {}), precision
 
 
-@pytest.mark.parametrize("c", CASES, ids=name)
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("c", CASES, ids=label)
 def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
     rng, weights = np.random.default_rng(1), c.weights()
     names = sorted(weights)
@@ -65,7 +38,7 @@ def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
 def test_a_stack_behind_it_is_derived_too(letters: str) -> None:
     """The carrying layer first, or between two layers of softmax."""
     carry = "gated_delta(h=2,d=4,c=4)"
-    c = composed(carry, _LATER) if letters == "LF" else composed(f"{_LATER},{carry}", _LATER)
+    c = composed(carry, LATER) if letters == "LF" else composed(f"{LATER},{carry}", LATER)
     assert (kernel_margin(c, "bfloat16", saved(c), c.hints()) or 0) > 0
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_damage import damaged, saved
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.kernel_damage import damaged, saved
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.dyck_by_relu_rnn import DyckByReluRnn
@@ -33,7 +33,7 @@ from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
 from limen_check import files
-from limen_check.can.rules.chain import PROGRAMS, STAY
+from limen_check.can.rules.chain_of_thought import PROGRAMS, STAY
 from limen_check.can.weights import margin
 from limen_check.files import Malformed, Refused, Weight
 
@@ -81,6 +81,7 @@ def least(c: Construction, precision: str, model: Model) -> float:
     return run(model, c.task, Precision.parse(precision), batches, c.steps).margin
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("precision", FORMATS)
 @pytest.mark.parametrize("c", EXAMPLES, ids=name)
 def test_its_margin_is_positive(c: Construction, precision: str) -> None:

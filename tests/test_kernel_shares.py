@@ -10,16 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_damage import FORMATS, damaged, exhaustive_margin, kernel_margin, saved, spelled, with_weight
-from test_kernel_attacks import Forged
-from test_kernel_attacks_three import forged
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.forged import Forged, forged
+from fixtures.kernel_damage import (
+    FORMATS,
+    damaged,
+    exhaustive_margin,
+    kernel_margin,
+    saved,
+    spelled,
+    with_weight,
+)
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.constructions.dyck_by_softmax import DyckBySoftmax
 from limen.constructions.dyck_by_two_softmax import DyckByTwoSoftmax
 from limen.tasks.dyck import Dyck
-from limen_check.can.rules.steps import Followed
-from limen_check.can.rules.walk import Walk
+from limen_check.can.rules.automaton_memory import Followed
+from limen_check.can.rules.automaton_paths import Walk
 from limen_check.can.tasks import spec
 from limen_check.can.vectors import Format
 from limen_check.can.weights import margin
@@ -34,6 +41,7 @@ def by(n: int, k: int, D: int, how: str = "two") -> DyckByTwoSoftmax | DyckBySof
     return BY[how](Dyck(n, k, D))
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("how", BY)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_a_margin_is_derived_and_no_input_comes_nearer(size: tuple[int, int, int], how: str) -> None:
@@ -43,6 +51,7 @@ def test_a_margin_is_derived_and_no_input_comes_nearer(size: tuple[int, int, int
         assert found is not None and 0.9 < found <= exhaustive_margin(c, precision, {}), precision
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", BY)
 def test_a_million_brackets(how: str) -> None:
     """2^20 places, shares that differ by 2^-20 of themselves, in 24 bits; in 8 bits nothing is said."""
@@ -78,6 +87,7 @@ def test_longer_words_show_no_smaller_margin(n: int, how: str, tmp_path: Any) ->
     assert found is not None and found <= f.least("float32", tmp_path, words)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", BY)
 @pytest.mark.parametrize("size", [(4, 2, 2), (6, 1, 3)], ids=str)
 def test_no_damage_that_some_input_shows_is_accepted(size: tuple[int, int, int], how: str) -> None:
@@ -246,6 +256,7 @@ FORGERIES: list[Callable[[Forged, Any], None]] = [
 DEEPER: list[Callable[[Forged, Any], None]] = [_two_places, _tie, _closing_ones_too]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_weights_that_err_are_refused(

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fixtures.derived import derived, packed, spelled
+from fixtures.unchecked import types_unchecked  # noqa: F401
 from hypothesis import example, given
 from hypothesis import strategies as st
-from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
@@ -55,28 +56,6 @@ NOT_IN = {
     "recall_by_slots": {*FORMATS},  # two pairs share a slot in its examples; larger ones are derived
 }  # fmt: skip
 TRUST = Path(__file__).parents[1] / "docs" / "trust.md"
-
-
-def spelled(task: Task) -> str:
-    """The task with every size."""
-    words: list[str] = []
-    for f in dataclasses.fields(task):
-        value = getattr(task, f.name)
-        if isinstance(value, tuple):
-            words += [f"{f.name}{i}={item}" for i, item in enumerate(value, 1)]
-        else:
-            words.append(f"{f.name}={str(value).lower() if isinstance(value, bool) else value}")
-    return f"{identifier(task)}({','.join(words)})"
-
-
-def packed(frame: Frame, weights: Weights) -> files.Model:
-    return files.model(*written(frame, weights))
-
-
-def derived(c: Construction, precision: str) -> Fraction:
-    hints = c.hints()
-    assert hints is not None
-    return margin(packed(c.frame(), c.weights()), spelled(c.task), precision, c.steps, hints)
 
 
 def covered() -> list[Construction]:
@@ -129,6 +108,7 @@ def test_all_derived_constructions_are_covered() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("c", COVERED, ids=lambda c: f"{c}-{c.task}")
 def test_margin_is_below_all_that_is_seen(c: Construction) -> None:
     """On all inputs, in three formats; and derived wherever the construction itself argues for one."""
@@ -299,6 +279,7 @@ def _handy() -> list[Construction]:
     return [c for _, c in best.values()]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("c", _handy(), ids=identifier)
 def test_no_damage_passes(c: Construction) -> None:
     """200 damages of weights, codes, readout, hints: none that is wrong passes, no margin is too high."""

@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ import flint
 import numpy as np
 import pytest
 import torch
-from one_layer_models import CLASSES, all_inputs, margins, random_model, trained_model
+from fixtures.certified import TASK, TEXT, certified
+from fixtures.one_layer_models import CLASSES, all_inputs, margins, random_model, trained_model
 from safetensors.torch import save
 
 import limen_check
-from limen.adversary.strategies.exact import worst
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.model.embedding import Table
@@ -34,23 +33,12 @@ from limen_check.everywhere.one_layer import read
 from limen_check.everywhere.rounding import error
 from limen_check.files import Malformed, Refused
 
-TEXT = "index(n=3,S=2)"
-TASK = Task.parse(TEXT)
 STACKS = [
     "softmax(h=1,d=4)", "window(h=1,d=4,W=4)", "masked_softmax(h=1,d=4,first=1,last=3)", "linear(h=1,d=4)",
     "linear(h=2,d=3,phi=identity,normalise=false)", "linear(h=1,d=4,phi=taylor)", "log_linear(h=1,d=4)",
     "log_linear(h=1,d=4,over=mamba2)", "gated_linear(h=3,d=3,d_k=1)", "delta(h=1,d=4)",
     "gated_delta(h=1,d=4)", "softmax(h=2,d=3)", "softmax(h=1,d=2)|linear(h=1,d=3)",
 ]  # fmt: skip
-
-
-@lru_cache(maxsize=32)
-def certified(stack: str, form: str) -> tuple[dict[str, Any], Model]:
-    model = trained_model(stack, TEXT, form)
-    found = worst(model, TASK, seconds=20)
-    assert found is not None and found.verdict == "right", found and (found.low, found.high, found.reason)
-    assert found.certificate is not None
-    return found.certificate, model
 
 
 def checked(certificate: dict[str, Any], model: Model) -> Checked:
@@ -65,6 +53,7 @@ def refuses(certificate: dict[str, Any], model: Model) -> bool:
         return True
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_margin_above_the_least_is_refused_and_one_below_it_accepted(stack: str) -> None:
     form = "mlp" if stack in ("softmax(h=1,d=4)", "log_linear(h=1,d=4,over=mamba2)") else "affine"
@@ -273,6 +262,7 @@ def off_and_bound(model: Model, task: Task, tokens: torch.Tensor, exact: torch.T
     return float(off.abs().max()), float(error(stored, layer, n, precision))
 
 
+@pytest.mark.long
 def test_the_bound_holds_where_values_cancel_after_the_sum_over_a_long_text() -> None:
     """Columns b and 3b with W_V = (3, -1): much is lost if W_V comes after Σαx, as it once did."""
     task = Task.parse("index(n=100,S=2)")

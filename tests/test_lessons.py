@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from test_task_definitions import is_dyck
+from fixtures.words import is_dyck
 
 from limen.core.catalogue import identifier, ids
 from limen.core.task import Task

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.architecture import Architecture
 from limen.core.bits import Count
@@ -106,6 +106,7 @@ def test_the_theory_needs_no_torch_and_says_the_same(config: str) -> None:
     assert said(light(*asked)) == with_all(*asked)
 
 
+@pytest.mark.long
 def test_without_numpy_what_needs_none_is_said_the_same(config: str) -> None:
     calls = ("list",), SHOW, CANNOT, OPEN, HOPS, FEW, MANY, WHOLE, UNBUILT, AUDIT, REAL, COMPARED, *COMPOSED
     asked = in_json(config, *calls)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from judged import refused
+from fixtures.judged import refused
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Machine

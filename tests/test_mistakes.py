@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 CONFIG = str(Path(__file__).parents[1] / "examples/configs/qwen3_next_80b.json")
 SMALL = ("table", "--row", "linear", "--column", "eva", "--out")
@@ -25,7 +25,8 @@ MISTAKES = {
     ("solve", "eva", "--precision", "float7"): "no precision named 'float7'",
     ("solve", "eva", "--by", "magic"): "no construction for eva named 'magic'. Known: eva_by_block_sparse",
     ("audit", CONFIG, "--engine", "vlm"): "no engine named 'vlm'; did you mean 'vllm'?",
-    ("schema", "decid"): "did you mean 'decide'?",
+    ("decid", "--schema"): "Did you mean 'decide'?",
+    ("demo", "averag"): "Did you mean 'average'?",
     ("decide", "eva", "linear", "--expect", "maybe"): "no verdict named 'maybe'. Known: can, cannot",
     # swapped or missing arguments
     (
@@ -64,8 +65,8 @@ MISTAKES = {
     ("decide", "eva", "linear", "--save", "FOLDER"): "FOLDER is a folder, expected a file",
     ("decide", "eva", "linear", "--proof", "proof.txt"): "a Coq file must be named *.v",
     ("audit", CONFIG, "--card", "x.gif"): "a card is an .svg, .png, .pdf or .html file",
-    ("results", "depth", "--out", "/proc/x.csv"): "/proc/x.csv: cannot be written",
-    ("sweep", "neighbors", "--folder", "FILE"): "FILE is a file, expected a folder",
+    ("experiment", "show", "depth", "--out", "/proc/x.csv"): "/proc/x.csv: cannot be written",
+    ("experiment", "run", "neighbors", "--folder", "FILE"): "FILE is a file, expected a folder",
     (*SMALL, "FILE"): "FILE is a file, expected a folder",
     (*SMALL, "/proc/report"): "/proc/report: cannot be written",
 }

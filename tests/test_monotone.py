@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from fixtures.drawn_bounds import Draw
+from fixtures.unchecked import types_unchecked  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_kernel_bounds import Draw
-from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.catalogue import identifier, ids, lookup
@@ -116,6 +116,7 @@ ARGUED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(set(ids("constructions")) - ARGUED))
 @given(draw=drawn)
 @often(2, 100)

@@ -1,19 +1,18 @@
 """Verdicts that carry a proof, without Coq: what is claimed where, and what is refused before it runs."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fixtures.proofs import EXAMPLES, LIMEN, PROOFS, checked, project, proof
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limen.coq import run as coq
-from limen.coq.forms import claimed, formal, forms, written
+from limen.coq.forms import claimed, formal, forms
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
@@ -25,129 +24,6 @@ from limen.errors import BadInput
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 from limen.theorems import Case, stated
-
-PROOFS = Path(__file__).parents[1] / "proofs"
-LIMEN = Path(sys.executable).parent / "limen"
-
-# The examples of docs/bounds.md and of the theorems, with the form of their proof.
-EXAMPLES = [
-    ("eva(n=488)", "linear(h=1,d=16,p=16)", 0, "cannot_evaluate"),
-    ("eva(n=10017)", "2*linear(h=1,d=64,p=16)", 7, "cannot_evaluate"),
-    ("composition(m=64,n1=64)", "linear(h=1,d=4,p=8)", 0, "cannot_evaluate"),
-    ("equality(n=300)", "linear(h=1,d=4,p=8)", 0, "cannot_compare"),
-    ("disjointness(n=300)", "window(h=1,d=1,W=2,p=8)", 2, "cannot_compare"),
-    ("eva(n=2048)", "log_linear(h=1,d=16,p=16)", 0, "cannot_evaluate_log_linear"),
-    ("equality(n=128)", "softmax(h=1,d=4,p=8)", 0, "cannot_compare_one_layer"),
-    ("disjointness(n=128)", "softmax(h=1,d=4,p=8)", 0, "cannot_compare_one_layer"),
-    ("recall(n=64,V=128)", "softmax(h=1,d=4,p=8)", 0, "cannot_recall_one_layer"),
-    ("dyck(n=256,k=2,D=2)", "softmax(h=1,d=4,p=8)", 0, "cannot_close_one_layer"),
-    ("counting(n=128,S=256)", "softmax(h=1,d=4,p=8)", 0, "cannot_count_one_layer"),
-    ("three_sum(n=64,M=2^16)", "softmax(h=1,d=4,p=8)", 0, "cannot_three_one_layer"),
-    ("sparse_average(n=100,q=4)", "softmax(h=1,d=4,p=8)", 0, "cannot_average_one_layer"),
-    ("is_tree(n=40)", "softmax(h=1,d=4,p=8)", 0, "cannot_tell_trees_one_layer"),
-    ("is_tree(n=100)", "linear(h=1,d=4,p=8)", 2, "cannot_tell_trees"),
-    ("is_tree(n=160)", "log_linear(h=1,d=4,p=8)", 0, "cannot_tell_trees_log_linear"),
-    ("sparse_average(n=200,q=3)", "linear(h=1,d=4,p=8)", 0, "cannot_average"),
-    ("sparse_average(n=600,q=3)", "log_linear(h=1,d=4,p=8)", 0, "cannot_average_log_linear"),
-    ("nearest_neighbor(n=200,D=2,g=40)", "linear(h=1,d=4,p=8)", 0, "cannot_recall"),
-    ("three_sum(n=64,M=2^16)", "linear(h=1,d=4,p=8)", 0, "cannot_three"),
-    ("three_sum(n=100,M=2^16)", "log_linear(h=1,d=4,p=8)", 0, "cannot_three_log_linear"),
-    ("two_sum(n=64,M=2^16)", "linear(h=1,d=4,p=8)", 3, "cannot_sum"),
-    ("recall(n=64,V=128)", "linear(h=1,d=4,p=8)", 0, "cannot_recall"),
-    ("counting(n=1024,S=64)", "linear(h=1,d=4,p=8)", 0, "cannot_count"),
-    ("two_sum(n=100,M=2^16)", "log_linear(h=1,d=4,p=8)", 0, "cannot_sum_log_linear"),
-    ("recall(n=64,V=128)", "log_linear(h=1,d=4,p=8)", 2, "cannot_recall_log_linear"),
-    ("counting(n=1024,S=64)", "log_linear(h=1,d=4,p=8)", 0, "cannot_count_log_linear"),
-    ("equality(n=300)", "log_linear(h=1,d=4,p=8)", 0, "cannot_compare_log_linear"),
-    ("composition(m=64,n1=64)", "log_linear(h=1,d=4,p=8)", 0, "cannot_evaluate_log_linear"),
-    ("two_sum(n=65536,M=2^32)", "block_sparse(h=1,d=16,B=64,k=16)", 0, "cannot_two_sum"),
-    ("equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compare_blocks"),
-    ("disjointness(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compare_blocks"),
-    ("counting(n=4096,S=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_count_blocks"),
-    ("three_sum(n=4096,M=2^20)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_three_blocks"),
-    ("sparse_average(n=4096,q=3)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_average_blocks"),
-    ("is_tree(n=1024)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_tell_trees_blocks"),
-    ("composition(m=512,n1=8)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compose_blocks"),
-    ("dyck(n=4096,k=2,D=4)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_close_blocks"),
-    (
-        "composition(m=2048,n1=256)",
-        "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)",
-        0,
-        "chk_sound",
-    ),
-    (
-        "composition(m=2048,n1=2)",
-        "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)",
-        0,
-        "cannot_sandwich",
-    ),
-    (
-        "composition(m=25130197,n1=26)",  # the papers' cell: hybrid, L-SeqComp
-        "2*linear(h=8,d=64),softmax(h=8,d=128,d_k=256,p=32),2*linear(h=8,d=64)",
-        0,
-        "cannot_sandwich",
-    ),
-    ("composition(m=13,n1=1)", "softmax(h=1,d=4,p=8)", 0, "cannot_two_layers"),
-    (
-        "composition(m=2^19,n1=1)",
-        "linear(h=8,d=64,p=16),softmax(h=8,d=64,p=16)|window(h=8,d=64,W=4,p=16)",
-        0,
-        "cannot_two_layers",
-    ),
-    ("composition(m=262144,n1=256)", "2*softmax(h=1,d=4,p=8)", 0, "cannot_two_layers"),
-    (
-        "composition(m=11585,n1=22)",
-        "2*(softmax(reply_bits=19)|linear(state_bits=15))",
-        0,
-        "cannot_two_layers",
-    ),
-    ("composition(m=2048,n1=8)", "softmax(h=1,d=4,p=8)|linear(h=1,d=4,p=8)", 1, "cannot_think_once"),
-    ("composition(m=59649,n1=8555)", "2*softmax(h=8,d=128,d_k=256,p=32)", 0, "cannot_two_layers_pairs"),
-    (
-        "composition(m=918821,n1=3922)",
-        "2*(softmax(h=4,d=128,d_k=256,p=32)|linear(h=4,d=64,p=32))",
-        0,
-        "cannot_two_layers_pairs",
-    ),
-    ("composition(m=2^10,n1=16)", "2*softmax(reply_bits=20),2*linear(state_bits=10)", 0, "cannot_two_full"),
-    (
-        "composition(m=2^8,n1=2^10,n2=16)",
-        "linear(state_bits=14),softmax(reply_bits=14),linear(state_bits=14),softmax(reply_bits=14)",
-        0,
-        "cannot_three_hops",
-    ),
-    ("composition(m=64,n1=8,n2=2)", "softmax(reply_bits=30)", 1, "cannot_think_once_more"),
-    (
-        "composition(m=2^71,n1=2^79,n2=2^32,n3=2^12)",
-        "linear(state_bits=14),3*softmax(reply_bits=14)",
-        0,
-        "cannot_hop_hybrid",
-    ),
-    ("composition(m=2^70,n1=2^31,n2=2^12)", "3*softmax(reply_bits=14)", 0, "cannot_hop"),
-    (
-        "composition(m=2^20,n1=2^24,n2=2^11)",
-        "linear(state_bits=10),softmax(reply_bits=10)",
-        1,
-        "cannot_hop_thinking_hybrid",
-    ),
-    (
-        "composition(m=2^79,n1=2^36,n2=2^14)",
-        "softmax(reply_bits=30)|linear(state_bits=10)",
-        2,
-        "cannot_hop_thinking",
-    ),
-]
-
-
-def proof(task: str, architecture: str, steps: int = 0) -> tuple[Claim, str]:
-    """The claim of a verdict, and its file."""
-    verdict = decide(Task.parse(task), Architecture.parse(architecture), steps)
-    assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
-    claim = claimed(verdict.evidence.certificate)
-    assert isinstance(claim, Claim), claim
-    said = formal(claim)
-    assert not isinstance(said, NoStatement)
-    return claim, written(claim, said)
 
 
 def bound(theorem: str, task: str, architecture: str, route: str = "") -> Bound:
@@ -567,27 +443,6 @@ def test_every_form_of_a_proof_is_a_named_theorem() -> None:
 def test_every_file_is_compiled() -> None:
     listed = re.findall(r"^\w+\.v$", (PROOFS / "_CoqProject").read_text(), re.M)
     assert sorted(listed) == sorted(path.name for path in PROOFS.glob("*.v"))
-
-
-def project(folder: Path, *more: str) -> Path:
-    """A project of one file, with these lines, that is checked as `proofs/` is; it needs no library."""
-    shutil.copy(PROOFS / "check", folder)
-    (folder / "_CoqProject").write_text("-Q . Limen\ntiny.v\n")
-    fine = ["Lemma fine : 1 = 1.", "Proof. reflexivity. Qed."]
-    named = ["Definition named := (", "  @fine", ").", "Print Assumptions named."]
-    (folder / "tiny.v").write_text("\n".join([*fine, *named, *more, ""]))
-    return folder
-
-
-def checked(folder: Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = dict(os.environ) if path is None else {"PATH": path}
-    return subprocess.run(
-        [shutil.which("bash") or "bash", folder / "check", folder / "build"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
 
 
 def test_without_coq_the_check_says_how_to_get_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_proofs import EXAMPLES, LIMEN, checked, project, proof
+from fixtures.proofs import EXAMPLES, LIMEN, checked, project, proof
 
 from limen.coq import run as coq
 from limen.coq.forms import formal, judge, written

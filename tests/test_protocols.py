@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.conversation.converse import Conversation, converse
 from limen.conversation.transcript import arithmetic, most_bits, transcript

@@ -197,6 +197,7 @@ def test_the_ceiling_is_where_fano_holds_with_equality() -> None:
 LEVELS = "log_linear(h=1,d=2),window(h=1,d=2,W=1)"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("name", "architecture", "task"),
     [("streaming_state", "linear(h=1,d=2)", task) for task in TASKS]

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ import jsonschema
 import msgspec
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen import api
-from limen.commands.schemas import SCHEMAS, schema_of
+from limen.commands._command import load
+from limen.commands._found import OLD, every, find, schema_of
 from limen.core.architecture import Architecture
 from limen.core.renderers import latex
 from limen.core.report import Report
@@ -26,29 +26,25 @@ from limen.model.files import save
 from limen.model.model import Frame
 from limen.render import (
     audit,
-    average,
     bound,
     check,
     compare,
-    concentration,
     decide,
     decomposition,
     depth,
     design,
     fool,
-    hierarchy,
-    laws,
-    machine,
     protocol,
-    results,
-    separation,
     show,
     solve,
-    sparse,
-    sweep,
     table,
-    training,
+    train,
 )
+from limen.render import list as listed
+from limen.render import test as laws
+from limen.render.demo import average, concentration, hierarchy, machine, orthogonal, separation, sparse
+from limen.render.experiment import run
+from limen.render.experiment import show as results
 from limen.render.svg import element, save_picture, text
 from limen.training.judged import kept_in
 from limen.training.results import keep
@@ -58,7 +54,7 @@ PAIR = ("composition(m=2,n1=2)", "softmax(h=1,d=1)", "--decompose")
 
 # For each kind of report a command that answers with it, and how it is shown to people.
 KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
-    "CatalogueReport": (("list", "theorems"), lambda said: show.catalogue_lines(said, proofs=True)),
+    "CatalogueReport": (("list", "theorems"), listed.lines_of),
     "TaskReport": (("show", "recall(n=2,V=4,q=2)"), show.task_lines),
     "StackReport": (("show", "2*(softmax|linear),window"), show.stack_lines),
     "DecideReport": (("decide", "eva", "linear(h=1,d=1,p=2)"), decide.lines_of),
@@ -72,9 +68,9 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
         ("solve", "index(n=4,S=2)", "--by", "random_signs", "--smallest", "precision,width", "--check", "1"),
         solve.frontier_lines,
     ),
-    "SeparationReport": (("separation", "4"), separation.lines_of),
-    "ConcentrationReport": (("concentration", "retrieval(n=16,D=4,V=2)"), concentration.lines_of),
-    "OrthogonalReport": (("orthogonal", "8", "--gamma", "0.5"), show.orthogonal_lines),
+    "SeparationReport": (("demo", "separation", "4"), separation.lines_of),
+    "ConcentrationReport": (("demo", "concentration", "retrieval(n=16,D=4,V=2)"), concentration.lines_of),
+    "OrthogonalReport": (("demo", "orthogonal", "8", "--gamma", "0.5"), orthogonal.lines_of),
     "ProtocolReport": (("protocol", "eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)"), protocol.lines_of),
     "DecomposeReport": (("protocol", *PAIR), decomposition.lines_of),
     "EntryReport": (("show", "streaming_state"), show.entry_lines),
@@ -83,21 +79,24 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
         design.lines_of,
     ),
     "AuditReport": (("audit", CONFIGS[0], "--engine", "vllm", "--memory", "80GiB"), audit.lines_of),
-    "AuditsReport": (("audit", *CONFIGS), lambda said: audit.side_by_side(said.models)),
+    "AuditsReport": (("audit", *CONFIGS), audit.lines_of_several),
     "TableReport": (
         ("table", "--row", "linear", "--column", "eva", "--out", "OUT"),
         lambda said: [*table.lines_of(said, 112, False), "", f"report: {said.page}"],
     ),
     "FoolReport": (("fool", "OUT/fooled", "eva(n=4)", "--budget", "2s"), fool.lines_of),
-    "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), training.lines_of),
-    "SweepReport": (("sweep", "neighbors", "--folder", "OUT/runs"), sweep.lines_of),
-    "ResultsReport": (("results", "neighbors", "--size", "quick"), results.lines_of),
-    "MachineReport": (("machine", "examples/parity.tm", "--digits", "3"), machine.lines_of),
-    "HierarchyReport": (("hierarchy", "--bits", "30"), hierarchy.lines_of),
-    "AverageReport": (("average", "--tokens", "6", "--sets", "1"), average.lines_of),
-    "SparseReport": (("sparse", "two_sum(n=64,M=4096)", "--blocks", "8", "--bits", "4"), sparse.lines_of),
+    "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), train.lines_of),
+    "SweepReport": (("experiment", "run", "neighbors", "--folder", "OUT/runs"), run.lines_of),
+    "ResultsReport": (("experiment", "show", "neighbors", "--size", "quick"), results.lines_of),
+    "MachineReport": (("demo", "machine", "examples/parity.tm", "--digits", "3"), machine.lines_of),
+    "HierarchyReport": (("demo", "hierarchy", "--bits", "30"), hierarchy.lines_of),
+    "AverageReport": (("demo", "average", "--tokens", "6", "--sets", "1"), average.lines_of),
+    "SparseReport": (
+        ("demo", "sparse", "two_sum(n=64,M=4096)", "--blocks", "8", "--bits", "4"),
+        sparse.lines_of,
+    ),
     "LawsReport": (("test", "index"), laws.lines_of),
-    "CheckReport": (("check", "OUT/certificates/linear/eva.json"), lambda said: [said.headline]),
+    "CheckReport": (("check", "OUT/certificates/linear/eva.json"), check.lines_of),
     "FolderReport": (("check", "OUT"), check.folder_lines),
 }
 
@@ -116,13 +115,20 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def kinds() -> dict[str, tuple[str, type[Report]]]:
     """Every kind of report: the command that answers with it, and its class."""
-    named = [(command, *name.split(":")) for command, names in SCHEMAS.items() for name in names]
-    return {kind: (command, getattr(import_module(module), kind)) for command, module, kind in named}
+    named = [(command, shown.report) for command in every() for shown in find(command).answers]
+    return {name.partition(":")[2]: (command, load(name)) for command, name in named}
+
+
+def command_of(arguments: tuple[str, ...]) -> str:
+    """The name of the command, in a group two words."""
+    return " ".join(arguments[:2] if arguments[0] in ("demo", "experiment") else arguments[:1])
 
 
 def test_every_command_has_its_kinds_of_report_and_every_kind_a_command_here() -> None:
     assert set(kinds()) == set(KINDS)
-    assert {command for command, _ in kinds().values()} == {name for (name, *_), _ in KINDS.values()}
+    assert {kind: command for kind, (command, _) in kinds().items()} == {
+        kind: command_of(arguments) for kind, (arguments, _) in KINDS.items()
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,9 +137,10 @@ def test_json_is_as_its_schema_says_and_holds_all_that_is_shown(kind: str, out: 
     command, lines = KINDS[kind]
     arguments = [argument.replace("OUT", str(out)) for argument in command]
     for_scripts, for_people = (limen(*arguments, *more).stdout for more in (["--json"], []))
-    jsonschema.validate(json.loads(for_scripts), schema_of(command[0]))
+    jsonschema.validate(json.loads(for_scripts), schema_of(command_of(command)))
     said = msgspec.json.decode(for_scripts, type=kinds()[kind][1])
-    assert json.loads(for_scripts)["schema"] == f"limen/{command[0]}/1"
+    _, word, number = json.loads(for_scripts)["schema"].split("/")
+    assert (OLD.get(word, word), number) == (command_of(command), "1")
     timeless = re.compile(r", \d+ s\)")
     assert timeless.sub("", "\n".join(lines(said))) == timeless.sub("", for_people.rstrip("\n"))
     assert len(repr(said)) < 400 and "\n" not in repr(said)
@@ -147,7 +154,7 @@ def test_a_schema_refuses_what_is_not_so() -> None:
             jsonschema.validate(said | wrong, schema_of("decide"))
     with pytest.raises(BadInput, match="did you mean 'decide'"):
         schema_of("decid")
-    assert json.loads(limen("schema", "table").stdout) == schema_of("table")
+    assert json.loads(limen("table", "--schema").stdout) == schema_of("table")
 
 
 def test_results_of_the_python_functions_are_short_in_a_console_and_whole_in_json() -> None:

@@ -5,9 +5,9 @@ from math import comb
 
 import numpy as np
 import pytest
+from fixtures.speed import loops
 from hypothesis import given
 from hypothesis import strategies as st
-from speed import loops
 
 from limen.bounds import matrix
 from limen.core.catalogue import ids, lookup

@@ -21,9 +21,9 @@ from limen.decisions.placement import Offer, solves
 from limen.errors import BadInput
 from limen.model.files import written
 from limen.model.model import Frame
-from limen.render.concentration import concentration_picture
-from limen.render.concentration import lines_of as concentration_lines
-from limen.render.separation import lines_of, separation_picture
+from limen.render.demo.concentration import concentration_picture
+from limen.render.demo.concentration import lines_of as concentration_lines
+from limen.render.demo.separation import lines_of, separation_picture
 from limen.render.show import orthogonal_lines
 from limen.solutions import certified_range, frontier
 from limen_check import Refused
@@ -60,6 +60,7 @@ def test_a_separation_is_shown_in_words_and_as_a_picture(two_hops: SeparationRep
     assert not other.holds and "the sources say CAN" in "\n".join(lines_of(other))
 
 
+@pytest.mark.long
 def test_four_hops_encoder_against_decoder() -> None:
     """4 layers that see later tokens against 5 that do not, at a small size; what is not shown is said."""
     said = separation(4)

@@ -3,57 +3,17 @@
 import math
 
 import pytest
+from fixtures.sharp import LARGE, SMALL, budget, cannot, ceiling, excluded, stack, stated
 from flint import arb
 
 from limen.core.architecture import Architecture, Part
 from limen.core.task import Task
-from limen.core.theorem import Ceiling, NoStatement
+from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.theorems import Accuracy, Case, Sides
 from limen.theorems._entropy import total_variation
-from limen.theorems.composition_depth import CompositionDepth
 from limen.theorems.composition_depth.search_sharp import candidates, smallest
 from limen.theorems.composition_depth.sharp import SHARP
-
-SMALL, LARGE = "h=1,d=4,p=8", "h=8,d=64,p=16"
-
-
-def ceiling(case: Case) -> Ceiling | None:
-    return CompositionDepth().ceiling(case.task, case.architecture, case.steps)
-
-
-def stack(pattern: str, sizes: str) -> Architecture:
-    """`LFL` with mixers of these sizes."""
-    names = {"L": "linear", "F": "softmax"}
-    return Architecture.parse(",".join(f"{names[layer]}({sizes})" for layer in pattern))
-
-
-def budget(pattern: str, β: int, *S: int) -> Architecture:
-    """`LFL` with β bits a reply and S_0, S_1, … bits where L stands."""
-    states = iter(S)
-    layers = (
-        f"softmax(reply_bits={β})" if layer == "F" else f"linear(state_bits={next(states)})"
-        for layer in pattern
-    )
-    return Architecture.parse(",".join(layers))
-
-
-def stated(
-    task: Task, architecture: Architecture, route: str, **sizes: int
-) -> Sides | Accuracy | NoStatement:
-    return SHARP[route](Case(task, architecture, route=route, sizes=sizes))
-
-
-def excluded(sides: Sides | Accuracy | NoStatement) -> bool:
-    return (isinstance(sides, Sides) and sides.has < sides.needs) or (
-        isinstance(sides, Accuracy) and sides.ceiling < 1
-    )
-
-
-def cannot(text: str, architecture: Architecture) -> str | None:
-    """The first candidate's route, if it says cannot."""
-    first = next(candidates(Case(Task.parse(text), architecture)), None)
-    return first.route if first and excluded(SHARP[first.route](first)) else None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_sharp import budget, stated
+from fixtures.sharp import budget, stated
 
 from limen.core.architecture import Architecture
 from limen.tasks.composition import Composition

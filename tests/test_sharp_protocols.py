@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fixtures.sharp import SMALL, budget, cannot, ceiling, excluded, stack, stated
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from test_sharp import SMALL, budget, cannot, ceiling, excluded, stack, stated
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.construction import construct
 from limen.core.numbers import Precision

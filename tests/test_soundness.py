@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from judged import refused
-from test_cli import limen
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.cli import limen
+from fixtures.judged import refused
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.api import audit
 from limen.coq.forms import formal

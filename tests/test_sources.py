@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.commands.demo.average import average
 from limen.commands.demo.hierarchy import hierarchy
-from limen.commands.demo.machine import simulate
-from limen.commands.demo.sparse import capacities
+from limen.commands.demo.machine import machine
+from limen.commands.demo.sparse import sparse
 from limen.constructions.index_by_relu_rnn import pieces
 from limen.conversation.play import ProtocolRequest, play
 from limen.core.architecture import Architecture
@@ -20,7 +20,7 @@ from limen.core.turing_machine import BLANK, ONE, ZERO, TuringMachine
 from limen.decisions.decide import decide
 from limen.decisions.depths import depth
 from limen.errors import BadInput
-from limen.render.sparse import lines_of
+from limen.render.demo.sparse import lines_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,7 +50,7 @@ def test_few_bits_show_nothing_and_many_do() -> None:
 
 
 def test_a_machine_from_a_file_takes_the_steps_that_it_takes() -> None:
-    said = simulate(ROOT / "examples/parity.tm", 5, "float32")
+    said = machine(ROOT / "examples/parity.tm", 5, "float32")
     assert (said.tried, said.wrong) == (32, 0) and [row.time for row in said.times] == [3, 4, 5, 6, 7]
 
 
@@ -76,7 +76,7 @@ def test_a_table_says_what_a_machine_does() -> None:
 def test_a_wrong_table_is_refused_by_its_line(text: str, said: str, tmp_path: Path) -> None:
     file = tmp_path / "table.tm"
     file.write_text(text)
-    result = limen("machine", str(file))
+    result = limen("demo", "machine", str(file))
     assert result.returncode == 2 and said in result.stderr
 
 
@@ -112,7 +112,7 @@ def test_an_average_errs_no_more_than_its_bound_and_a_coarse_one_is_not_certifie
 
 
 def test_longer_messages_allow_more_and_rates_agree_with_the_accuracy() -> None:
-    said = capacities("two_sum(n=256,M=2^20)", [16], 1, [2, 8, 32])
+    said = sparse("two_sum(n=256,M=2^20)", [16], 1, [2, 8, 32])
     accuracies = [row.accuracy for row in said.rows]
     assert accuracies == sorted(accuracies) and all(row.verdict == "cannot" for row in said.rows)
     for row in said.rows:  # who invents nothing is right on half of the yes: the ceiling is no lower

@@ -7,9 +7,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import torch
+from fixtures.judged import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import refused
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import LIMEN, limen
-from test_kernel import certificates, run_alone
+from fixtures.certificates import certificates, run_alone
+from fixtures.cli import LIMEN, limen
 
 import limen_check
 from limen import cli
@@ -32,6 +32,7 @@ from limen.model.files import HEADER, WEIGHTS, model_files
 from limen.render.audit import lines_of
 from limen.render.svg import text
 from limen_check import files
+from limen_check.cannot import bound as bounds
 
 BAD = {  # and how it is shown
     "a\nvalid  forged.json  bound: it cannot": "\\n",
@@ -337,7 +338,7 @@ def test_whatever_a_file_makes_the_kernel_raise_is_one_line_and_the_others_are_c
     (tmp_path / "a.json").write_bytes(bound())
     (tmp_path / "b.json").write_bytes(bound(task="eva(n=600)"))
     (tmp_path / "c.json").write_bytes(bound())
-    monkeypatch.setattr(limen_check, "check_bound", _raising(raised, limen_check.check_bound))
+    monkeypatch.setattr(bounds, "check_bound", _raising(raised, bounds.check_bound))
     from limen_check.__main__ import main
 
     assert main([str(tmp_path)]) == 2
@@ -353,7 +354,7 @@ def test_whatever_a_file_makes_the_kernel_raise_is_one_line_and_the_others_are_c
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
 def test_who_ends_the_check_ends_it(raised: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limen_check, "check_bound", _raising(raised, limen_check.check_bound))
+    monkeypatch.setattr(bounds, "check_bound", _raising(raised, bounds.check_bound))
     with pytest.raises(raised):
         limen_check.check(bound(task="eva(n=600)"))
 

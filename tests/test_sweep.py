@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from sweeping import SPECS
+from fixtures.sweeping import SPECS
 
 from limen.errors import BadInput
 from limen.training.attempt import attempt, ended, lost
@@ -22,7 +22,7 @@ from limen.training.run import Made, RunResult
 from limen.training.spec import Spec, written
 from limen.training.sweep import Deliver, Swept, counted, due, sweep
 
-SCRIPT = Path(__file__).with_name("sweeping.py")
+SCRIPT = Path(__file__).with_name("fixtures") / "sweeping.py"
 
 
 def started(folder: Path, *scheduler: str) -> subprocess.Popen[bytes]:

@@ -29,7 +29,7 @@ from limen.core.verdict import Answer
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
-from limen.render.table import FORMATS, lines_of
+from limen.render.table import comma_separated, latex, lines_of, markdown
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
 from limen.tables.cell import EvidenceError, EvidenceTable
@@ -59,6 +59,7 @@ def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never came to hold")
 
 
+@pytest.mark.long
 def test_every_cell_has_a_verdict_with_its_evidence(whole: EvidenceTable) -> None:
     assert len(whole.cells) == len(whole.rows) * len(whole.columns)
     for cell in whole.cells.values():
@@ -75,6 +76,7 @@ def test_every_cell_has_a_verdict_with_its_evidence(whole: EvidenceTable) -> Non
             assert cell.formula.order, cell
 
 
+@pytest.mark.long
 def test_every_certificate_in_the_folder_is_accepted(whole: EvidenceTable, folder: Path) -> None:
     found = sorted(folder.glob("certificates/**/*.json"))
     certificates = [path for path in found if path.name != "model.json"]
@@ -85,6 +87,7 @@ def test_every_certificate_in_the_folder_is_accepted(whole: EvidenceTable, folde
         assert checked(path, path.parent).valid, path
 
 
+@pytest.mark.long
 def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: EvidenceTable) -> None:
     for (row, column), claim in CLAIMS.items():
         if (row, column) not in whole.cells:
@@ -104,6 +107,7 @@ def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: Ev
     assert "any pair" in whole["full", "two_sum"].formula.note  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_decide_says_of_every_cell_what_the_table_says(whole: EvidenceTable) -> None:
     for (row, _), cell in whole.cells.items():
         found = decide(Task.parse(cell.task), ROWS[row].architecture, ROWS[row].steps)
@@ -112,6 +116,7 @@ def test_decide_says_of_every_cell_what_the_table_says(whole: EvidenceTable) -> 
         assert said == (cell.answer, cell.argued, cell.believed), cell.task
 
 
+@pytest.mark.long
 def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: EvidenceTable) -> None:
     for cell in whole.cells.values():
         for found in cell.evidence:
@@ -218,6 +223,7 @@ def test_layer_wise_hybrids_repeat_the_ratio_of_their_name_twice() -> None:
         assert full == 2 * [*ratio * [False], True], row.name
 
 
+@pytest.mark.long
 def test_every_cell_says_how_long_the_texts_are(whole: EvidenceTable, folder: Path) -> None:
     page, shown = (folder / "report.html").read_text(), "\n".join(lines_of(whole.report, 200, colour=False))
     for row in whole.report.rows:
@@ -259,6 +265,7 @@ def test_a_claim_that_the_evidence_contradicts_is_an_error(monkeypatch: pytest.M
         build(["full_1"], ["index"])
 
 
+@pytest.mark.long
 def test_two_processes_make_the_same_table_as_one() -> None:
     asked = (["linear", "full_1"], ["equality", "two_sum"])
     alone = build(*asked)
@@ -284,6 +291,7 @@ def test_the_processes_of_a_table_end_with_the_command(tmp_path: Path, sent: sig
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_an_error_while_writing_leaves_nothing(
     whole: EvidenceTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +304,7 @@ def test_an_error_while_writing_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_json_has_the_fields_that_scripts_rely_on(whole: EvidenceTable) -> None:
     shown = json.loads(whole.to_json())
     for row in shown["rows"]:
@@ -305,14 +314,17 @@ def test_json_has_the_fields_that_scripts_rely_on(whole: EvidenceTable) -> None:
             assert Task.parse(cell["task"]).length > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
 def test_papers_get_their_formats(whole: EvidenceTable, form: str) -> None:
-    text = FORMATS[form](whole.report)
+    forms = {"markdown": markdown, "latex": latex, "csv": comma_separated}
+    text = forms[form](whole.report)
     assert "Linear + CoT" in text or form == "csv"
     assert len(text.splitlines()) >= len(whole.rows)
     assert "Omega(n \\log n)" in text if form == "latex" else "Ω(n log n)" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_terminal_table_keeps_to_its_width(whole: EvidenceTable, width: int) -> None:
     shown = lines_of(whole.report, width, colour=False)
@@ -320,6 +332,7 @@ def test_the_terminal_table_keeps_to_its_width(whole: EvidenceTable, width: int)
     assert any("Ω(n log n)" in line for line in shown)
 
 
+@pytest.mark.long
 def test_an_encoder_can_what_the_kernel_derives_of_it_and_runs_on_every_input(whole: EvidenceTable) -> None:
     for column in ("eva", "two_sum"):
         fits, every, *_drawn = (found.certificate for found in whole["encoder", column].evidence)
@@ -327,6 +340,7 @@ def test_an_encoder_can_what_the_kernel_derives_of_it_and_runs_on_every_input(wh
         assert isinstance(every, Run) and every.exhaustive
 
 
+@pytest.mark.long
 def test_the_page_fetches_nothing(folder: Path) -> None:
     page = (folder / "report.html").read_text()
     own = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.S)
@@ -334,6 +348,7 @@ def test_the_page_fetches_nothing(folder: Path) -> None:
     assert "@import" not in own and "url(" not in own
 
 
+@pytest.mark.long
 def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: EvidenceTable, folder: Path) -> None:
     page = (folder / "report.html").read_text()
     for row, column in whole.cells:
@@ -344,6 +359,7 @@ def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: EvidenceT
         decode(base64.b64decode(content))
 
 
+@pytest.mark.long
 def test_a_panel_says_how_long_the_texts_of_training_were_beside_those_of_the_verdict(
     whole: EvidenceTable, folder: Path
 ) -> None:
@@ -356,6 +372,7 @@ def test_a_panel_says_how_long_the_texts_of_training_were_beside_those_of_the_ve
         assert cell.trained is None or cell.trained.verdict_tokens == Task.parse(cell.task).length
 
 
+@pytest.mark.long
 def test_a_table_is_shown_in_a_notebook(whole: EvidenceTable) -> None:
     import limen.api  # noqa: F401  (who returns tables to notebooks registers how they are drawn)
 

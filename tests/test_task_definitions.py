@@ -10,6 +10,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from fixtures.words import is_dyck
 
 from limen.core.task import Task
 from limen.tasks.composition import Composition
@@ -18,18 +19,6 @@ from limen.tasks.facts import Facts
 from limen.tasks.is_tree import IsTree
 from limen.tasks.khop import Khop
 from limen.tasks.nearest_neighbor import NearestNeighbor
-
-
-def is_dyck(word: tuple[int, ...], k: int, D: int) -> bool:
-    stack: list[int] = []
-    for c in word:
-        if c < k:
-            stack.append(c)
-        elif not stack or stack.pop() != c - k:
-            return False
-        if len(stack) > D:
-            return False
-    return not stack
 
 
 def is_tree(edges: Iterable[tuple[int, int]], n: int) -> bool:
@@ -178,6 +167,7 @@ def words(alphabet: int, length: int) -> list[tuple[int, ...]]:
     return list(product(range(alphabet), repeat=length))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("text", "prefixes", "suffixes", "rows"),
     [

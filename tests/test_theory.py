@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limen.commands.glances import HowProved, formal_line, how_proved
+from limen.commands.list import HowProved, formal_line, how_proved
 from limen.core.catalogue import beside, docstring, ids, lookup, summary
 from limen.core.differences import DIFFERENCES, STACKS
 from limen.core.theorem import Theorem

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.commands.check import checked
 from limen.core.task import Task
@@ -263,9 +263,9 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=error):
             call()
     for error, words in {
-        "did you mean 'depth'": ("sweep", "dept", "--folder", str(tmp_path)),
-        "DuckDB": ("results", "depth", "--sql", "select nothing from runs"),
-        "ends in .parquet or .csv": ("results", "depth", "--out", str(tmp_path / "a.xls")),
+        "did you mean 'depth'": ("experiment", "run", "dept", "--folder", str(tmp_path)),
+        "DuckDB": ("experiment", "show", "depth", "--sql", "select nothing from runs"),
+        "ends in .parquet or .csv": ("experiment", "show", "depth", "--out", str(tmp_path / "a.xls")),
     }.items():
         said = limen(*words)
         assert said.returncode == 2 and error in said.stderr

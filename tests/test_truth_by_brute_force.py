@@ -10,8 +10,8 @@ from functools import cache
 from itertools import product
 
 import pytest
-from brute_force import Rows, TooMany
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.brute_force import Rows, TooMany
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids
@@ -94,6 +94,7 @@ def stacks_of(bits: int) -> list[str]:
     return [*stacks, "linear(h=1,d=1,p=1)", "lstm(d=1,p=1)"] if bits == 2 else stacks
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SIZES)
 def test_no_verdict_contradicts_all_machines_of_at_most_three_bits(name: str) -> None:
     """CANNOT only where no machine does the task, CAN only where one does."""
@@ -139,6 +140,7 @@ def test_every_task_is_tried() -> None:
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SIZES)
 def test_no_verdict_contradicts_what_windows_see(name: str) -> None:
     """A window of reach R sees the last R + 1 tokens, with first tokens those, too; any function of them."""
@@ -155,6 +157,7 @@ def test_no_verdict_contradicts_what_windows_see(name: str) -> None:
             assert seen or not built(task, architecture), (str(task), stack)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SIZES)
 def test_no_verdict_contradicts_all_layers_of_short_replies(name: str) -> None:
     """CANNOT only where some tokens have more to tell the last one than a reply holds."""

@@ -15,6 +15,10 @@ class BadInput(ValueError):
     """Bad input: what, where, what was expected, in one line. The command line prints it and exits with 2."""
 
 
+class DoesNotHold(Exception):
+    """It ran, and what it was to show is not so.  The command line prints it and exits with 1."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """The error for an unknown name, with the nearest known name and all known names."""
     known = sorted(known)

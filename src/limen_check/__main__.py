@@ -1,9 +1,9 @@
-"""Checks a certificate, or all below a folder.
+"""Checks a certificate, or all below a folder; -v names the rules, files and lines behind each answer.
 
 Exit 0: all hold that need no run of a model; 1: one does not; 2: one is malformed, or nothing was checked.
 
-python -m limen_check FILE|DIR            installed
-python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path
+python -m limen_check [-v] FILE|DIR       installed
+python -I -S limen_check [-v] FILE|DIR    a copy of this folder, with nothing else on the path
 """
 
 import io
@@ -15,7 +15,7 @@ from pathlib import Path
 if not __package__:  # run as a folder: what stands beside it is its package
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from limen_check import ALONE, RUN, Malformed, Stopped, check
+from limen_check import ALONE, RUN, Checked, Malformed, Stopped, check, trusted
 from limen_check.files import MOST_JSON, MOST_WEIGHTS, OTHERS, SCHEMA, expect, printable, read_json
 
 _ENDS = ("valid", "NOT valid", "malformed", "stopped", "no certificate", "needs a run", "skipped")
@@ -31,28 +31,28 @@ def _read(path: Path, most: int) -> bytes:
     return content
 
 
-def checked(path: Path) -> tuple[str, str]:
-    """How it ended, and one line."""
+def checked(path: Path, watch: bool = False) -> tuple[str, str, Checked | None]:
+    """How it ended, one line, and the kernel's answer where there is one."""
     content, beside = b"", [path.parent / name for name in ("model.json", "model.safetensors")]
     try:
         content = _read(path, MOST_JSON)
         c = read_json(content, floats=True)
         schema = c.get("schema") if isinstance(c, dict) else None
         if isinstance(schema, str) and schema in OTHERS:
-            return "skipped", f"{OTHERS[schema]}, no certificate"
+            return "skipped", f"{OTHERS[schema]}, no certificate", None
         if schema == SCHEMA and c.get("kind") in RUN:
-            return "needs a run", "a run of the model decides; `limen check` does it"
-        asked = schema == SCHEMA and c.get("kind") not in ALONE and all(file.is_file() for file in beside)
-        found = check(
-            content, (_read(beside[0], MOST_JSON), _read(beside[1], MOST_WEIGHTS)) if asked else None
-        )
-        return "valid" if found.valid else "NOT valid", f"{found.kind}: {found.says}"
+            return "needs a run", "a run of the model decides; `limen check` does it", None
+        weighs = schema == SCHEMA and c.get("kind") not in ALONE and all(file.is_file() for file in beside)
+        files = (_read(beside[0], MOST_JSON), _read(beside[1], MOST_WEIGHTS)) if weighs else None
+        answer = check(content, files, watch)
+        return "valid" if answer.valid else "NOT valid", f"{answer.kind}: {answer.says}", answer
     except Stopped as error:
-        return "stopped", str(error)
+        return "stopped", str(error), None
     except (Malformed, OSError) as error:
-        return "malformed" if SCHEMA.encode() in content else "no certificate", " ".join(str(error).split())
+        end = "malformed" if SCHEMA.encode() in content else "no certificate"
+        return end, " ".join(str(error).split()), None
     except Exception as error:  # memory, for one
-        return "stopped", f"it cannot be read: {type(error).__name__}; nothing was derived"
+        return "stopped", f"it cannot be read: {type(error).__name__}; nothing was derived", None
 
 
 def _below(path: Path) -> list[Path]:
@@ -64,23 +64,26 @@ def _below(path: Path) -> list[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    usage = "usage: python -m limen_check FILE|DIR\n"
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        told = arguments in (["--help"], ["-h"])
-        (sys.stdout if told else sys.stderr).write(usage + (__doc__ or "") * told)
-        return 0 if told else 2
+    usage, watch = "usage: python -m limen_check [-v] FILE|DIR\n", arguments[:1] == ["-v"]
+    names = arguments[watch:]
+    if len(names) != 1 or names[0].startswith("-"):
+        helps = arguments in (["--help"], ["-h"])
+        (sys.stdout if helps else sys.stderr).write(usage + (__doc__ or "") * helps)
+        return 0 if helps else 2
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name may hold what the terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    start, ends, path = time.perf_counter(), Counter[str](), Path(arguments[0])
-    for file in _below(path):
-        end, line = checked(file)
+    start, ends, behind = time.perf_counter(), Counter[str](), trusted.files(["limen_check.__main__"])
+    for file in _below(Path(names[0])):
+        end, line, answer = checked(file, watch)
         ends[end] += 1
         sys.stdout.write(f"{end}  {printable(str(file), 300)}  {printable(line)}\n")
-    own = list(Path(__file__).parent.rglob("*.py"))
-    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in own)
+        if answer is not None:
+            behind |= answer.files
+            more = trusted.told(answer.rules, answer.files) if watch else []
+            sys.stdout.write("".join(f"    {line}\n" for line in more))
     counts = ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end]) or "no certificate found"
-    trusted = f"trusted: {lines} lines in {len(own)} files, Python, and the theorems named"
-    sys.stdout.write(f"{counts}; {time.perf_counter() - start:.1f} s; {trusted}\n")
+    base = f"trusted: {sum(behind.values())} lines in {len(behind)} files, Python, and the theorems named"
+    sys.stdout.write(f"{counts}; {time.perf_counter() - start:.1f} s; {base}\n")
     bad = ends["malformed"] + ends["stopped"] + ends["no certificate"]
     return 2 if bad or not ends["valid"] + ends["NOT valid"] else 1 if ends["NOT valid"] else 0
 

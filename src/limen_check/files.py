@@ -160,10 +160,10 @@ def claimed(c: Any) -> dict[str, Any]:
 
 def rational(text: str) -> Fraction:
     """A number written p/q or p."""
-    found = re.fullmatch(rf"(-?[0-9]{{1,{DIGITS}}})(?:/([0-9]{{1,{DIGITS}}}))?", text)
-    if found is None or not int(found[2] or 1):
+    written = re.fullmatch(rf"(-?[0-9]{{1,{DIGITS}}})(?:/([0-9]{{1,{DIGITS}}}))?", text)
+    if written is None or not int(written[2] or 1):
         raise Malformed(f"{text[:40]!r} is not a rational p/q")
-    return Fraction(int(found[1]), int(found[2] or 1))
+    return Fraction(int(written[1]), int(written[2] or 1))
 
 
 class Weight(NamedTuple):

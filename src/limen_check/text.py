@@ -36,17 +36,17 @@ Stack = list[tuple[Call, ...]]  # one tuple a layer; what a count repeats is one
 def parse_call(text: str) -> Call:
     """Reads one `name(key=value,…)`."""
     expect(len(text) <= _CHARACTERS, f"a text is at most {_CHARACTERS} characters")
-    found = re.fullmatch(r"([A-Za-z_]\w*)(?:\(([^()]*)\))?", text, re.ASCII)
-    if found is None:
+    call = re.fullmatch(r"([A-Za-z_]\w*)(?:\(([^()]*)\))?", text, re.ASCII)
+    if call is None:
         raise Malformed(f"{text[:60]!r} is no name(key=value,…)")
     arguments: dict[str, Value] = {}
-    for pair in found[2].split(",") if found[2] else ():
+    for pair in call[2].split(",") if call[2] else ():
         key, _, value = pair.partition("=")
         known = re.fullmatch(r"[A-Za-z_](?:\w*[A-Za-z_])?(?:[1-9]\d*)?", key, re.ASCII)  # n01 is not n1
-        expect(known is not None, f"{found[1]}: {key[:40]!r} is not a key")
-        expect(key not in arguments, f"{found[1]}: {key} is given twice")
-        arguments[key] = _value(value, f"{found[1]}: {key}")
-    return Call(found[1], arguments)
+        expect(known is not None, f"{call[1]}: {key[:40]!r} is not a key")
+        expect(key not in arguments, f"{call[1]}: {key} is given twice")
+        arguments[key] = _value(value, f"{call[1]}: {key}")
+    return Call(call[1], arguments)
 
 
 def _value(text: str, where: str) -> Value:
@@ -83,15 +83,15 @@ def parse_stack(text: str, depth: int = 0) -> Stack:
 def _repeated(item: str, depth: int) -> Stack:
     times, _, inner = item.partition("*") if item[:1].isdigit() else ("1", "", item)
     group, count = inner.startswith("(") and inner.endswith(")"), _value(times, "a count")
-    found = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
-    expect(len(found[0]) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
-    first, *more = [tuple(Call(call.name, _once(call)) for call in layer) for layer in found]
-    total = int(count) * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in found)
+    layers = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
+    expect(len(layers[0]) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
+    first, *more = [tuple(Call(call.name, _once(call)) for call in layer) for layer in layers]
+    total = int(count) * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in layers)
     if total > _FOLDED and {call.name for call in first} <= _RECURRENT and more == [first] * len(more):
         return [first, tuple(Call(call.name, call.arguments | {TIMES: total - 1}) for call in first)]
-    few = type(count) is int and 1 <= count * len(found) <= _LAYERS
+    few = type(count) is int and 1 <= count * len(layers) <= _LAYERS
     expect(few, f"at least one and at most {_LAYERS} layers")
-    return found * int(count)
+    return layers * int(count)
 
 
 def _once(call: Call) -> dict[str, Value]:

@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kernel_damage import exhaustive_margin
-from one_layer_models import all_inputs, margins
-from test_kernel import certificates
-from test_kernel_bounds import drawn, spelled
-from test_kernel_worst import certified
+from fixtures.certificates import certificates
+from fixtures.certified import certified
+from fixtures.drawn_bounds import drawn, spelled
+from fixtures.kernel_damage import exhaustive_margin
+from fixtures.one_layer_models import all_inputs, margins
 
 import limen_check
 from attack.damage import changed

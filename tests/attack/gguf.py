@@ -4,7 +4,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from test_audit_gguf import LLAMA, QWEN35, gguf
+from fixtures.gguf import LLAMA, QWEN35, gguf
 
 from attack.damage import bytes_changed
 from attack.watch import Attack, Untrue

@@ -3,7 +3,7 @@
 import random
 from functools import cache
 
-from test_proofs import EXAMPLES, proof
+from fixtures.proofs import EXAMPLES, proof
 
 from attack.damage import rewritten
 from attack.watch import Attack, Untrue

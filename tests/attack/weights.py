@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from kernel_damage import exhaustive_margin, kernel_margin, saved
-from test_kernel_memories import CASES, name
+from fixtures.kernel_damage import exhaustive_margin, kernel_margin, saved
+from fixtures.memories import CASES, label
 
 from attack.watch import Attack, Untrue
 from limen.errors import BadInput
@@ -56,7 +56,7 @@ def judge(given: Mutant) -> bool:
     if found is None:
         raise BadInput("refused")
     if not found <= exhaustive_margin(c, precision, new):
-        raise Untrue(f"{name(c)} in {precision}, {what}: a margin of {found} that some input does not have")
+        raise Untrue(f"{label(c)} in {precision}, {what}: a margin of {found} that some input does not have")
     return True
 
 

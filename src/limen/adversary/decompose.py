@@ -60,6 +60,10 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
         outcome = "a pair with identical messages" if self.found else "no pair found"
         return f"{self.task} by {self.architecture}: {outcome} after {self.rounds} rounds"
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.found else 1
+
 
 def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path | None) -> DecomposeReport:
     """The report; the model, the certificate and the progress are written to the folder, if one is given."""

@@ -88,3 +88,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
         if self.found:
             return f"{self.task}: {self.model} is fooled, {self.claim} by {self.strategy}"
         return f"{self.task}: {self.model} was not fooled in {self.forwards:,} forwards; that proves nothing"
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.claim is not None else 1

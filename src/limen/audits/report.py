@@ -134,6 +134,10 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
         cache = f"{self.cache_bytes:,} bytes of cache for {self.context:,} tokens"
         return f"{self.source}: {self.model_type}, {len(self.layers)} layers, {cache}"
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
 
 class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     """Several models under the same request."""
@@ -143,6 +147,10 @@ class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     @property
     def headline(self) -> str:
         return ", ".join(model.name for model in self.models)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if any(one.failures for one in self.models) else 0
 
 
 def report(audit: Audit) -> AuditReport:

@@ -1,4 +1,4 @@
-"""A certificate read from a file and checked, by the kernel, by a run or by Coq."""
+"""Check a certificate, a folder of them, or a Coq proof."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from limen.commands._command import Shown, command
+from limen.commands._words import PathLike
 from limen.core.certificate import (
     Bound,
     Collision,
@@ -24,13 +27,15 @@ from limen.core.certificate import (
     WrongAnswer,
     decode,
 )
-from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, check
+from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, told
+from limen.core.kernel import check as kernel
+from limen.core.option import Argument, Option
 from limen.core.quantities import thought
 from limen.core.report import Report
 from limen.errors import BadInput
 from limen.files.folder import content_of
 from limen.files.missing import advice
-from limen.files.paths import is_file
+from limen.files.paths import is_file, is_folder
 from limen.files.strict_json import read_object
 from limen.model.files import HEADER, WEIGHTS, digest_of
 from limen.model.model import Model
@@ -52,6 +57,8 @@ class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     robust: bool | None
     kind: str
     reason: str
+    rules: tuple[str, ...] | UnsetType = UNSET  # with -v: that the kernel's derivation entered
+    files: dict[str, int] | UnsetType = UNSET  # with -v: of the kernel, that it rests on, and their lines
 
     @property
     def word(self) -> str:
@@ -61,6 +68,15 @@ class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     @property
     def headline(self) -> str:
         return f"{self.kind}: {self.word}. {self.reason}"
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.valid else 1
+
+    @property
+    def behind(self) -> list[str]:
+        """The rules, files and lines that the answer rests on, where it was asked for them."""
+        return [] if self.rules is UNSET or self.files is UNSET else told(self.rules, self.files)
 
 
 class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
@@ -81,6 +97,47 @@ class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
         """Whether one of them is no certificate, or made the check stop."""
         return any(one.valid is None for one in self.certificates)
 
+    @property
+    def exit_code(self) -> int:
+        return 2 if self.malformed else 0 if self.valid else 1
+
+
+@command(
+    example="limen check weights/certificate.json",
+    answers=(
+        Shown(
+            "limen.commands.check:CheckReport",
+            "limen.render.check:lines_of",
+            html="limen.render.notebook:checked",
+        ),
+        Shown("limen.commands.check:FolderReport", "limen.render.check:folder_lines"),
+    ),
+)
+def check(
+    certificate: Annotated[
+        PathLike,
+        Argument("A certificate (JSON), a folder of certificates, or a Coq proof (*.v).", local=True),
+    ],
+    model: Annotated[
+        str | Path | None,
+        Option("The model: a folder, or file.py:factory. Default: the certificate's folder.", local=True),
+    ] = None,
+    verbose: Annotated[
+        bool, Option("Name the kernel's rules, files and lines behind each answer.", short="-v")
+    ] = False,
+) -> CheckReport | FolderReport:
+    """If the certificate is about a run, the task and the model are run again. The exit code is 1 if it does
+    not hold.
+    """
+    path = Path(certificate)
+    if not is_folder(path):
+        return checked(path, model, verbose)
+    if model is not None:
+        raise BadInput(
+            "--model works with one certificate; certificates in a folder use the models stored beside them"
+        )
+    return all_checked(path, verbose)
+
 
 class Stopped(BadInput):
     """A file made the check raise something else: nothing is known of it."""
@@ -90,16 +147,18 @@ _WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
 _STOPPED = "stopped"
 
 
-def checked(path: Path, model: Path | str | None = None) -> CheckReport:
+def checked(certificate: Path | str, model: Path | str | None = None, verbose: bool = False) -> CheckReport:
     """Whether the certificate holds, for that model if it is about one, and why.
 
     The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named; the
-    folder of the certificate unless another is.
+    folder of the certificate unless another is.  If `verbose`, with the rules, files and lines of the kernel
+    that the answer rests on.
     """
+    path = Path(certificate)
     if not is_file(path):
         raise BadInput(f"there is no certificate at {path}")
     with _in_one_line(path):
-        return _checked(path, model)
+        return _checked(path, model, verbose)
 
 
 @contextmanager
@@ -122,7 +181,7 @@ def _content(path: Path, most: int = MOST_JSON) -> bytes:
     return content_of(path)
 
 
-def _checked(path: Path, model: Path | str | None) -> CheckReport:
+def _checked(path: Path, model: Path | str | None, verbose: bool) -> CheckReport:
     if path.suffix == ".v":
         return _proof_checked(path)
     content = _content(path)
@@ -134,8 +193,15 @@ def _checked(path: Path, model: Path | str | None) -> CheckReport:
             files = _files(path.parent if model is None else Path(model))
             if files is not None:
                 same_digest(certificate.weights, digest_of(*files))
-        found = check(content, files)
-        return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
+        answer = kernel(content, files, verbose)
+        return CheckReport(
+            valid=answer.valid,
+            robust=answer.valid,
+            kind=kind,
+            reason=answer.says,
+            rules=answer.rules if verbose else UNSET,
+            files=answer.files if verbose else UNSET,
+        )
     seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
     return CheckReport(
         valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.summary
@@ -157,19 +223,19 @@ def _files(folder: Path) -> tuple[bytes, bytes] | None:
     return (_content(header), _content(weights, MOST_WEIGHTS)) if there else None
 
 
-def all_checked(folder: Path) -> FolderReport:
+def all_checked(folder: Path | str, verbose: bool = False) -> FolderReport:
     """Every certificate below a folder, each with the model beside it; what is none is said and counted.
 
     What a file is stands in it: a false certificate may be named model.json.
     """
-    said, skipped = list[CheckReport](), dict[str, str]()
+    said, skipped, folder = list[CheckReport](), dict[str, str](), Path(folder)
     for path in sorted(p for p in folder.rglob("*") if p.suffix in (".json", ".v")):
         name = str(path.relative_to(folder))
         try:
             if (other := _other(path)) is not None:
                 skipped[name] = other
             else:
-                said.append(replace(checked(path), file=name))
+                said.append(replace(checked(path, verbose=verbose), file=name))
         except (BadInput, ModuleNotFoundError) as error:
             kind = "malformed" if isinstance(error, BadInput) and not isinstance(error, Stopped) else _STOPPED
             why = advice(error) if isinstance(error, ModuleNotFoundError) else str(error)

@@ -1,21 +1,24 @@
-"""Stacks side by side: what each keeps for a context, how far it chains, and the first task that parts them.
+"""Compare stacks: memory, hops, and where they differ.
 
-"Hops" are weights that exist, and more of them are ruled out from some length on: nothing here says what a
-trained model finds.
+What each keeps for a context, how far it chains, and the first task that parts them.  "Hops" are weights that
+exist, and more of them are ruled out from some length on: nothing here says what a trained model finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from limen.audits import Request, audit, load
-from limen.commands.stacks import is_text, stack_of
+from limen.commands import _complete
+from limen.commands._command import Shown, command
+from limen.commands._words import STACK, Context, is_text, stack_of
 from limen.core.architecture import Architecture, P
 from limen.core.certificate import Bound
 from limen.core.kernel import Accepted
+from limen.core.option import Option
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.verdict import Answer, answer_of
@@ -101,7 +104,28 @@ class CompareReport(Report, frozen=True, kw_only=True, tag="limen/compare/1"):
         )
 
 
-def compare(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> CompareReport:
+@command(
+    example='limen compare "2*(3*linear(h=8,d=64),softmax(h=8,d=64))" "8*linear(h=8,d=64)" --context 1M',
+    answers=(Shown("limen.commands.compare:CompareReport", "limen.render.compare:lines_of"),),
+)
+def compare(
+    *architectures: Annotated[str, STACK._replace(help="Two or more architectures or config.json files.")],
+    context: Context = 131_072,
+    tasks: Annotated[
+        Iterable[str],
+        Option(
+            "Compare on this task; may be repeated. A bare id means the largest instance that fits.",
+            flag="--task",
+            complete=_complete.entries("tasks"),
+            own=True,
+        ),
+    ] = (),
+) -> CompareReport:
+    """Shows what each stack keeps, how many hops it chains, and which tasks only some of them can solve."""
+    return compared(architectures, context, tasks)
+
+
+def compared(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> CompareReport:
     """Two stacks or more, each a text or a config.json; tasks in their text form, or a bare id."""
     if not 2 <= len(texts) <= _MOST:
         raise BadInput(f"2 to {_MOST} stacks can be compared, got {len(texts)}")

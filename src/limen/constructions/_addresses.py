@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import accumulate, count
-from typing import Literal
 
 from flint import fmpz
 
-from limen.constructions._weights import binary, binary_tables, bits_for, digits
+from limen.constructions._fields import Field, Of, RowTable, signs, table
+from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
-from limen.core.weights import Array, Weights
+from limen.core.weights import Array
 from limen.errors import BadInput
 from limen.model.embedding import Code
 
@@ -38,18 +38,9 @@ class Words(ABC):
     def closest(self) -> int:
         """The largest product of two different addresses' words, or more."""
 
-    @property
     @abstractmethod
-    def tables(self) -> tuple[tuple[str, int, int], ...]:
-        """The tables of the embedding that hold them: name, rows, columns."""
-
-    @abstractmethod
-    def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
-        """Writes the word of (value // div) modulo N from `column` on; modulo 2^k in binary."""
-
-    @abstractmethod
-    def fill(self, w: Weights) -> None:
-        """Puts the words into the tables."""
+    def field(self, of: Of, div: int = 1) -> Field:
+        """The word of (value // div) modulo N; modulo 2^k in binary."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +55,10 @@ class BinaryWords(Words):
     def closest(self) -> int:
         return self.k - 2
 
-    @property
-    def tables(self) -> tuple[tuple[str, int, int], ...]:
-        return binary_tables(self.k, table="signs")
-
-    def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
-        return binary(of, div, self.k, column, table="signs")
-
-    def fill(self, w: Weights) -> None:
-        for name, _, size in self.tables:
-            w[f"embedding.{name}"] = 2 * digits(size) - 1
+    def field(self, of: Of, div: int = 1) -> Field:
+        """Tables stand apart from those of other lengths."""
+        written = signs(of, self.k, div)
+        return replace(written, tables=tuple(t._replace(group=f"signs of {self.k}") for t in written.tables))
 
 
 @dataclass(frozen=True)
@@ -99,15 +84,8 @@ class RandomWords(Words):
     def closest(self) -> int:
         return _closest(self.N, self.k)
 
-    @property
-    def tables(self) -> tuple[tuple[str, int, int], ...]:
-        return (("words", self.N, self.k),)
-
-    def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
-        return (Code(of, div, "words", column),)
-
-    def fill(self, w: Weights) -> None:
-        w["embedding.words"] = _signs(self.N, self.k).astype(np.float64)
+    def field(self, of: Of, div: int = 1) -> Field:
+        return table("words", self.N, self.k, lambda: _signs(self.N, self.k).astype(np.float64), of, div)
 
 
 def _signs(N: int, k: int) -> NDArray[np.int8]:
@@ -153,20 +131,13 @@ class ResidueAddresses:
     def k(self) -> int:
         return sum(self.primes)
 
-    def tables(self, *starts: int) -> tuple[tuple[str, int, int], ...]:
-        """For segments that begin at these positions."""
-        return tuple(dict.fromkeys((f"mod{p}+{start % p}", p, p) for start in starts for p in self.primes))
-
-    def codes(self, start: int, column: int) -> tuple[Code, ...]:
-        """Writes the position of each token of a segment that begins at `start`."""
-        columns = accumulate(self.primes[:-1], initial=column)
-        return tuple(
-            Code("place", 1, f"mod{p}+{start % p}", at) for p, at in zip(self.primes, columns, strict=True)
-        )
-
-    def fill(self, w: Weights, *starts: int) -> None:
-        for name, p, _ in self.tables(*starts):
-            w[f"embedding.{name}"] = _turn(p, int(name.split("+")[1]))
+    def field(self, start: int) -> Field:
+        """The positions of a stretch that begins at `start`."""
+        columns = accumulate(self.primes[:-1], initial=0)
+        names = {p: f"mod{p}+{start % p}" for p in self.primes}
+        codes = (Code("place", 1, name, at) for name, at in zip(names.values(), columns, strict=True))
+        tables = (RowTable(names[p], p, p, partial(_turn, p, start % p), "mod") for p in self.primes)
+        return Field(self.k, tuple(codes), tuple(tables))
 
     def back(self, o: int) -> Array:
         """(k, k): takes the code of j to that of j - o."""

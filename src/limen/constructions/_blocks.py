@@ -16,26 +16,23 @@ broken by rounding.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
+from limen.constructions._fields import bits, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, roundoff, stray
 from limen.constructions._margins import certified, holds, in_balls
-from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
+from limen.constructions._program import Attend, Match, Program, Programmed, Tier
+from limen.constructions._weights import bits_for
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
 from limen.errors import BadInput
 from limen.mixers.block_sparse import BlockSparse
-from limen.model.embedding import Codes, Segment
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 
@@ -43,7 +40,7 @@ SHUT = -1024  # σ of it is 0 in every format: e^1024 overflows
 
 
 @dataclass(frozen=True)
-class BlockLookup(Construction):
+class BlockLookup(Programmed):
     """One layer, one head; blocks of B tokens, k of them opened."""
 
     task: Eva | Index
@@ -59,45 +56,28 @@ class BlockLookup(Construction):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> BlockLookup:
-        mixer = found(architecture, BlockSparse)
-        sizes = {"B": mixer.B, "k": mixer.k} if isinstance(mixer, BlockSparse) else {}
-        return cls(task=task, **sizes)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(BlockSparse, architecture, "B", "k"))  # type: ignore[arg-type]
 
     @property
     def words(self) -> BinaryWords:
         return BinaryWords.of(self.task.n)
 
     @property
-    def columns(self) -> Columns:
-        k, b = self.words.k, bits_for(self.task.answers)
-        return Columns.of(key=k, value=b, query=k, answer=b)
-
-    def frame(self) -> Frame:
-        at, words, b = self.columns, self.words, bits_for(self.task.answers)
-        datum = (*words.codes("place", 1, at["key"].start), *binary("token", 1, b, at["value"].start))
-        query = words.codes("token", 1, at["query"].start)
-        return Frame(
-            Architecture.parse(f"block_sparse(h=1,d={b},B={self.B},k={self.k},d_k={words.k})"),
-            at.width,
-            self.task.answers,
-            Codes(
-                at.width, words.tables + binary_tables(b), (Segment(self.task.n, datum), Segment(1, query))
-            ),
-            readout=Binary(at["answer"].start, b),
+    def program(self) -> Program:
+        """The asking token opens the block of the place asked for, and looks at the token there."""
+        n, words, b = self.task.n, self.words, bits_for(self.task.answers)
+        match = [Match({"query": contrast(n)}, {"key": 1})]
+        head = Attend([("query", "opened", "data")], match, {"answer": {"value": 1}})
+        return Program(
+            text=[
+                tokens(n, key=words.field("place"), value=bits("token", b)),
+                tokens(1, query=words.field("token")),
+            ],
+            layers=[
+                Tier([head], f"block_sparse(h=1,d={b},B={self.B},k={self.k},d_k={words.k})", write=_messages)
+            ],
+            readout="answer",
         )
-
-    def weights(self) -> Weights:
-        frame, at, k, b = self.frame(), self.columns, self.words.k, bits_for(self.task.answers)
-        w = zeros(frame)
-        fill_tables(w, frame)
-        self.words.fill(w)
-        identity(w["0.0.K"], at["key"], slice(0, k))
-        identity(w["0.0.Q"], at["query"], slice(0, k), contrast(self.task.n))
-        identity(w["0.0.V"], at["value"], slice(0, b))
-        identity(w["0.0.O"], slice(0, b), at["answer"])
-        w["0.0.PK"][:, 0] = 1
-        w["0.0.g"][:] = SHUT
-        return w
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -108,6 +88,8 @@ class BlockLookup(Construction):
         off = stray(n - 1, 2 * c, arb(0)) + stray(1, c * k, arb(0))
         return certified(digits_margin(blur(off, n, r), bits_for(self.task.answers), r))
 
-    def hints(self) -> dict[str, Any]:
-        """The asking token opens the block of the place asked for, and looks at the token there."""
-        return {"looks": [[0, 0, 0, "query", "opened", "data"]]}
+
+def _messages(w: Weights, at: Columns) -> None:
+    """The message of a block is the key of its first token, and nobody reads its value."""
+    w["PK"][:, 0] = 1
+    w["g"][:] = SHUT

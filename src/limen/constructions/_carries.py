@@ -93,12 +93,12 @@ class Carry(ABC):
 
     @staticmethod
     def named(text: str) -> Carry:
-        """By the mixer's text form."""
+        """The carry by a mixer in its text form."""
         mixer = Architecture.parse(text).layers[0].parts[0].mixer
-        found = carry_of(mixer)
-        if found is None:
+        carry = carry_of(mixer)
+        if carry is None:
             raise BadInput(f"{text} cannot carry a value to a later token")
-        return found
+        return carry
 
     def __str__(self) -> str:
         return str(self.mixer)

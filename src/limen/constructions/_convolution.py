@@ -10,6 +10,7 @@ the precision.
 from __future__ import annotations
 
 from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
+from limen.core.columns import Columns
 from limen.core.text import spell
 from limen.core.weights import Weights
 from limen.errors import BadInput
@@ -23,14 +24,14 @@ def look_back_text(mixer: Mamba2, values: int) -> str:
     return spell(mixer, p=1)
 
 
-def look_back(w: Weights, mixer: Mamba2, digits: slice, out: slice, one: tuple[int, ...]) -> None:
-    """`digits` of the token before become `out`; each token has one of the marks `one`."""
-    part = {name: w[f"0.0.{name}"] for name in mixer.shapes(1)}
+def look_back(w: Weights, mixer: Mamba2, at: Columns, *marks: str) -> None:
+    """`id` of the token before becomes `before`; each token has one of the marks."""
+    digits, out, one = at["id"], at["before"], [at[mark].start for mark in marks]
     r, a = AdditiveMamba2(mixer).references
     for i in range(digits.stop - digits.start):
-        part["X"][digits.start + i, i] = OPEN
-        part["conv"][-2, i] = 1
-        part["O"][i, out.start + i] = REFERENCE / 2**a / OPEN
-    part["conv"][-1, mixer.h * mixer.d - r : mixer.h * mixer.d] = 1
-    part["X"][list(one), -r:], part["Z"][list(one)] = REFERENCE, OPEN
-    part["norm"][:], part["D"][:], part["A"][:], part["t"][:] = 1, 1, -1000, -200
+        w["X"][digits.start + i, i] = OPEN
+        w["conv"][-2, i] = 1
+        w["O"][i, out.start + i] = REFERENCE / 2**a / OPEN
+    w["conv"][-1, mixer.h * mixer.d - r : mixer.h * mixer.d] = 1
+    w["X"][one, -r:], w["Z"][one] = REFERENCE, OPEN
+    w["norm"][:], w["D"][:], w["A"][:], w["t"][:] = 1, 1, -1000, -200

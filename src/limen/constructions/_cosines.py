@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._fields import Field, table
 from limen.constructions._margins import Roundoff
+from limen.constructions._program import Factors, Match
 from limen.constructions._weights import bits_for
 from limen.core.arrays import np
 from limen.core.numbers import Float, Precision
@@ -64,9 +66,29 @@ class Cosines:
         return directions
 
     @property
-    def steps(self) -> Array:
-        """(P,): what each binary digit of a pair's number costs."""
-        return np.asarray(-self.ε * 2.0 ** np.arange(bits_for(self.task.n)))
+    def unit(self) -> Field:
+        """The direction of a point; 0 for a label."""
+        return table("unit", self.task.vocab, self.task.D, lambda: self.tokens()[:, :-1])
+
+    @property
+    def label(self) -> Field:
+        """1 for label 1, else 0."""
+        return table("label", self.task.vocab, 1, lambda: self.tokens()[:, -1:])
+
+    def tokens(self) -> Array:
+        """(vocab, D + 1): the direction of a point, and whether the token is label 1, the last one."""
+        rows = np.zeros((self.task.vocab, self.task.D + 1))
+        rows[: self.task.points, :-1], rows[-1, -1] = self.units, 1
+        return rows
+
+    def matches(self, key: Factors, number: str, far: str) -> list[Match]:
+        """The query matches directions; a pair's number costs ε·i, and `far` tokens and the query are far."""
+        steps: Factors = {number: self._steps, far: -FAR, "asks": -FAR}
+        return [Match({"unit": self.c1}, key, self.task.D), Match({"asks": self.c1}, steps, 1)]
+
+    def _steps(self) -> Array:
+        """(P, 1): what each binary digit of a pair's number costs."""
+        return np.asarray(-self.ε * 2.0 ** np.arange(bits_for(self.task.n)))[:, None]
 
     def off(self, gap: float, precision: Precision, r: Roundoff) -> arb | None:
         """The weight off the nearest point, relative to it; the others' cosines are equal or `gap` less."""

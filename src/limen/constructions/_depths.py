@@ -185,7 +185,7 @@ class SoftmaxDyck(Construction):
                 net.gate({is_one: 1, deep[t]: -1}, to)
 
     def on_level(self, to: dict[int, float], does: str, level: int, sign: int) -> None:
-        """What else is told of a level."""
+        """Adds the columns that this level sets to `to`, times the sign."""
 
     def latest_of_class(self, w: Weights, first: int, d: int) -> None:
         """A head of layer 0, keys from `first` on, values from d on: for a closing bracket i, scores
@@ -234,7 +234,7 @@ class SoftmaxDyck(Construction):
         error = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1 + 6 * r.u
         return bool(N * r.acc < 1 and self.S * (1 / (2 * N) - error) / N > 2)
 
-    def found(self, r: Roundoff) -> float | None:
+    def verdict_margin(self, r: Roundoff) -> float | None:
         """The margin behind the last head: a flag of 1 or more, or none."""
         n = self.task.n
         some = retrieved(arb(-BLANK).exp() * 2, n, r).one

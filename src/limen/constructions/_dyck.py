@@ -119,7 +119,7 @@ class DyckByMemories(Construction):
             table[:, at[name]] = values[name]
 
     def _begin(self, w: Weights, memory: AnchoredMemory) -> None:
-        """Token 1 is the anchor: what it would add is told to all by the second head."""
+        """Token 1 is the anchor: the second head copies what it would add to all."""
         at, table = self.columns, w["embedding.begin"]
         self._embed(table)
         table[:, at["first"]] = 1

@@ -6,20 +6,30 @@ of the query, where φ(0) = 1 would otherwise count; so the size of the keys mus
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 from limen.core.architecture import Architecture
 from limen.core.mixer import Mixer
 from limen.mixers.linear import Linear
 
 SHUT = 64.0
+Kind = TypeVar("Kind", bound=Mixer)
 
 
-def found(architecture: Architecture, kind: type[Mixer]) -> Mixer | None:
+def first(architecture: Architecture, kind: type[Kind]) -> Kind | None:
     """The first mixer of this kind in a stack."""
     parts = (part.mixer for layer in architecture.layers for part in layer.parts)
     return next((mixer for mixer in parts if isinstance(mixer, kind)), None)
 
 
+def sizes_of(kind: type[Mixer], architecture: Architecture, *names: str, **others: str) -> dict[str, Any]:
+    """These sizes of the first mixer of this kind, `others` by other names; nothing where there is none."""
+    mixer = first(architecture, kind)
+    named = {name: name for name in names} | others
+    return {} if mixer is None else {option: getattr(mixer, size) for option, size in named.items()}
+
+
 def linear_keys(architecture: Architecture, least: int = 1) -> int:
     """The size of the keys of the first linear layer; `least` where there is none."""
-    mixer = found(architecture, Linear)
-    return mixer.key_size if isinstance(mixer, Linear) else least
+    mixer = first(architecture, Linear)
+    return least if mixer is None else mixer.key_size

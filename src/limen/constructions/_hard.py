@@ -14,6 +14,13 @@ from limen.mixers.softmax import Softmax
 from limen.model.model import Frame
 
 
+class Hardened:
+    """Stands before the construction whose weights these are."""
+
+    def frame(self) -> Frame:
+        return hardened(super().frame())  # type: ignore[misc]
+
+
 def hardened(frame: Frame) -> Frame:
     """The frame with hard heads in the place of softmax heads."""
     layers = (Layer(tuple(map(_hard, layer.parts))) for layer in frame.architecture.layers)

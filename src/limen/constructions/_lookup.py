@@ -23,31 +23,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords, RandomWords, Words
+from limen.constructions._fields import ONE, Stretch, bits, table, tokens
 from limen.constructions._margins import Roundoff, certified, in_balls, lower
-from limen.constructions._weights import (
-    binary,
-    binary_tables,
-    bits_for,
-    digits,
-    fill_tables,
-    identity,
-    zeros,
-)
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
-from limen.core.construction import Construction
+from limen.constructions._program import Attend, Factor, Match, Program, Programmed, Tier
+from limen.constructions._weights import bits_for, digits
 from limen.core.numbers import Float, Precision
-from limen.core.weights import Weights
 from limen.errors import at_least
-from limen.model.embedding import Code, Codes, Segment
 from limen.model.last import CHUNK
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval
@@ -119,7 +105,7 @@ def digits_margin(blur: arb, bits: int, r: Roundoff) -> arb:
 
 
 @dataclass(frozen=True)
-class Lookup(Construction):
+class Lookup(Programmed):
     """One layer, one head; n entries, then a token that asks: its id is the address, modulo their number."""
 
     task: Eva | Index | Retrieval
@@ -144,55 +130,25 @@ class Lookup(Construction):
         return contrast(self.task.n) << self.absent
 
     @property
-    def columns(self) -> Columns:
-        k, b = self.words.k, bits_for(self.task.answers)
-        asks = {"asks": 1} if self.absent else {}
-        return Columns.of(key=k, value=b, query=k, **asks, answer=b)
-
-    def frame(self) -> Frame:
-        at, words, b = self.columns, self.words, bits_for(self.task.answers)
-        value: tuple[Code, ...]
-        values: tuple[tuple[str, int, int], ...]
-        if isinstance(self.task, Retrieval):  # the id is address·V + value
-            key = words.codes("token", self.task.V, at["key"].start)
-            value, values = (Code("token", 1, "value", at["value"].start),), (("value", self.task.V, b),)
+    def program(self) -> Program:
+        """The asking token looks for the entry, or else at itself, if no entry may have the address."""
+        task, words, c, b = self.task, self.words, self.scale, bits_for(self.task.answers)
+        if isinstance(task, Retrieval):  # the id is address·V + value
+            where, key = "pairs", words.field("token", task.V)
+            value = table("value", task.V, b, lambda: digits(b)[: task.V])
         else:  # the address is the place, the value is the id
-            key = words.codes("place", 1, at["key"].start)
-            value, values = binary("token", 1, b, at["value"].start), binary_tables(b)
-        query = words.codes("token", 1, at["query"].start)
+            where, key, value = "data", words.field("place"), bits("token", b)
+        asking, rule = {"query": words.field("token")}, ["one", where]
+        match, values = [Match({"query": c}, {"key": 1})], dict[str, Factor](value=1)
         if self.absent:
-            query, values = (*query, Code("place", 1, "one", at["asks"].start)), (*values, ("one", 1, 1))
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d={b},d_k={words.k + self.absent})"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, words.tables + values, (Segment(self.task.n, key + value), Segment(1, query))),
-            readout=Binary(at["answer"].start, b),
+            asking["asks"], rule = ONE, ["found", where, "query"]
+            match.append(Match({"asks": c}, {"asks": words.k - 1}))
+            values["asks"] = lambda: digits(b)[task.answers - 1]
+        return Program(
+            text=[tokens(task.n, key=key, value=value), Stretch(1, asking)],
+            layers=[Tier([Attend([("query", *rule)], match, {"answer": values})])],
+            readout="answer",
         )
-
-    def weights(self) -> Weights:
-        frame, at, k, b = self.frame(), self.columns, self.words.k, bits_for(self.task.answers)
-        w = zeros(frame)
-        fill_tables(w, frame)
-        self.words.fill(w)
-        identity(w["0.0.K"], at["key"], slice(0, k))
-        identity(w["0.0.Q"], at["query"], slice(0, k), self.scale)
-        identity(w["0.0.V"], at["value"], slice(0, b))
-        identity(w["0.0.O"], slice(0, b), at["answer"])
-        if isinstance(self.task, Retrieval):
-            w["embedding.value"] = digits(b)[: self.task.V]
-        if self.absent:
-            w["embedding.one"][:] = 1
-            w["0.0.Q"][at["asks"], k] = self.scale
-            w["0.0.K"][at["asks"], k] = k - 1
-            w["0.0.V"][at["asks"]] = digits(b)[self.task.answers - 1]
-        return w
-
-    def hints(self) -> dict[str, Any]:
-        """The asking token looks for the entry, or else at itself."""
-        where = ["pairs"] if isinstance(self.task, Retrieval) else ["data"]
-        rule = ["found", *where, "query"] if self.absent else ["one", *where]
-        return {"looks": [[0, 0, 0, "query", *rule]]}
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:

@@ -20,99 +20,81 @@ alone, it is exactly 2.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._fields import ONE, Stretch, word
 from limen.constructions._lookup import contrast
 from limen.constructions._margins import Read, Roundoff, holds, retrieved
+from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._residues import Residues
-from limen.constructions._weights import bits_for, identity
-from limen.constructions._words import fill_words, oppose, word, word_tables
-from limen.core.columns import Columns
+from limen.constructions._weights import bits_for
+from limen.constructions._words import distance, verdict
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
+from limen.tasks.two_sum_any import TwoSumAny
 
 
 @dataclass(frozen=True)
-class Partners:
-    """The layout of n tokens below M and the four heads."""
+class Partnered(Programmed):
+    """The four heads; the second layer, which asks whether a token has met its partner, is left open."""
 
-    n: int
-    M: int
+    task: TwoSumAny
+
+    @property
+    @abstractmethod
+    def second(self) -> Tier:
+        """The second layer makes `verdict` of what the tokens have `met`."""
+
+    @property
+    @abstractmethod
+    def high(self) -> int:
+        """The answer where the verdict is 1."""
 
     @property
     def residues(self) -> Residues:
-        return Residues(self.M)
+        return Residues(self.task.M)
 
     @property
     def c(self) -> int:
         """How far a partner is above the blank; it grows with log n."""
-        return 2 * contrast(self.n)
+        return 2 * contrast(self.task.n)
 
     @property
     def D(self) -> int:
-        return bits_for(self.n - 1)
+        return bits_for(self.task.n - 1)
 
     @property
     def A(self) -> int:
         return 1 << bits_for(self.D)
 
     @property
-    def key(self) -> Columns:
-        """The parts of a head's key."""
-        return Columns.of(word=self.residues.size, place=2 * self.D, flag=1)
-
-    @property
-    def heads(self) -> str:
+    def program(self) -> Program:
         """Values are as long as keys, as fast kernels like it, though only one number of them is used."""
-        return f"softmax(h=4,d={self.key.width})"
-
-    @property
-    def columns(self) -> Columns:
-        """`met` is written by the heads, `verdict` by the second layer."""
-        size = self.residues.size
-        later = {"word": size, "place": 2 * self.D, "later": 1}
-        first = {"first_word": size, "first": 1}
-        return Columns.of(**later, **first, partner0=size, partner1=size, met=1, verdict=1)
-
-    @property
-    def embedding(self) -> Codes:
-        at, residues = self.columns, self.residues
-        asks = tuple(code for s in range(2) for code in residues.partner(s, at[f"partner{s}"].start))
-        first = (*residues.word(at["first_word"].start), Code("place", 1, "one", at["first"].start))
-        later = (
-            *residues.word(at["word"].start),
-            *word("place", self.D, at["place"].start),
-            Code("place", 1, "one", at["later"].start),
+        residues, size = self.residues, self.residues.size + 2 * self.D + 1
+        asks = {f"partner{s}": residues.partner(s) for s in range(2)}
+        first = {"first_word": residues.word, "first": ONE}
+        later = {"word": residues.word, "place": word("place", self.D), "later": ONE}
+        heads = [head for s in range(2) for head in (self._at_first(s), self._among_later(s))]
+        return Program(
+            text=[Stretch(1, first | asks), Stretch(self.task.n - 1, later | asks)],
+            layers=[Tier(heads, f"softmax(h=4,d={size})"), self.second],
+            readout=verdict("verdict", self.high),
+            first=[*later, *first],
+            groups=("residues", "bits", "nots"),
         )
-        tables = (*residues.tables, *word_tables(self.D), ("one", 1, 1))
-        return Codes(at.width, tables, (Segment(1, first + asks), Segment(self.n - 1, later + asks)))
 
-    def fill(self, w: Weights, frame: Frame) -> None:
-        """The embedding and the heads."""
-        at, key, c = self.columns, self.key, self.c
-        self.residues.fill(w)
-        fill_words(w, frame)
-        w["embedding.one"][:] = 1
-        for head in range(4):
-            s, among_later = divmod(head, 2)
-            mine = slice(head * key.width, (head + 1) * key.width)
-            Q, K, V = (w[f"0.0.{name}"][:, mine] for name in "QKV")  # views
-            if among_later:
-                identity(K, at["word"], key["word"])
-                identity(K, at["place"], key["place"])
-                oppose(Q, at["place"], key["place"], 2 * c)
-            else:
-                identity(K, at["first_word"], key["word"])
-            flag = at["later" if among_later else "first"]
-            identity(Q, at[f"partner{s}"], key["word"], -2 * c * (self.A if among_later else 1))
-            K[flag, key["flag"]] = 1
-            Q[at["later"], key["flag"]] = -c if among_later else c
-            V[flag, 0] = 1
-            w["0.0.O"][mine.start, at["met"]] = 1
+    def _at_first(self, s: int) -> Attend:
+        code = Match({f"partner{s}": -2 * self.c}, {"first_word": 1})
+        blank = Match({"later": self.c}, {"first": 1})
+        return Attend((), [code, Match({}, {}, 2 * self.D), blank], {"met": {"first": 1}})
+
+    def _among_later(self, s: int) -> Attend:
+        code = Match({f"partner{s}": -2 * self.c * self.A}, {"word": 1})
+        place = distance("place", "place", self.D, -2 * self.c)
+        blank = Match({"later": -self.c}, {"later": 1})
+        return Attend((), [code, *place, blank], {"met": {"later": 1}})
 
     def roundoff(self, precision: Precision) -> Roundoff | None:
         """None also where a weight would overflow: then h could outweigh H."""
@@ -120,5 +102,5 @@ class Partners:
 
     def met(self, r: Roundoff) -> Read:
         """At least `one` at a later token that has met its partner, at most `zero` at one that has not."""
-        read = retrieved(self.n * arb(-self.c).exp(), self.n, r)
+        read = retrieved(self.task.n * arb(-self.c).exp(), self.task.n, r)
         return Read(one=read.one * (1 - r.u), zero=4 * read.zero * (1 + r.u))

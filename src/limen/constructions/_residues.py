@@ -10,12 +10,15 @@ x + y ≡ 0 modulo M, with x, y < M, means that the sum is 0 or M: one head look
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import isqrt
 
+from limen.constructions._fields import Field, RowTable
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
-from limen.core.weights import Weights
+from limen.core.weights import Array
 from limen.model.embedding import Code
 
 
@@ -37,33 +40,28 @@ class Residues:
 
     @property
     def bits(self) -> int:
-        """Of one residue."""
+        """Digits of one residue."""
         return bits_for(self.moduli[1])
 
     @property
     def size(self) -> int:
-        """Of a word: 4⌈log₂(m+1)⌉ ≈ 2 log₂(8M)."""
+        """Columns of a word: 4⌈log₂(m+1)⌉ ≈ 2 log₂(8M)."""
         return 4 * self.bits
 
     @property
-    def tables(self) -> tuple[tuple[str, int, int], ...]:
-        names = ("word", *(f"partner{s}_" for s in range(2)))
-        return tuple((f"{name}{i}", m, 2 * self.bits) for name in names for i, m in enumerate(self.moduli))
+    def word(self) -> Field:
+        return self._field("word", lambda a, m: np.hstack([a, 1 - a])[np.arange(m)])
 
-    def word(self, column: int) -> tuple[Code, ...]:
-        return self._codes("word", column)
-
-    def partner(self, s: int, column: int) -> tuple[Code, ...]:
+    def partner(self, s: int) -> Field:
         """The partner that makes the sum `sums[s]`."""
-        return self._codes(f"partner{s}_", column)
+        total = self.sums[s]
+        return self._field(f"partner{s}_", lambda a, m: np.hstack([1 - a, a])[(total - np.arange(m)) % m])
 
-    def _codes(self, table: str, column: int) -> tuple[Code, ...]:
-        return tuple(Code("token", 1, f"{table}{i}", column + 2 * self.bits * i) for i in range(2))
-
-    def fill(self, w: Weights) -> None:
-        a = digits(self.bits)
-        for i, m in enumerate(self.moduli):
-            residue = np.arange(m)
-            w[f"embedding.word{i}"] = np.hstack([a, 1 - a])[residue]
-            for s, total in enumerate(self.sums):
-                w[f"embedding.partner{s}_{i}"] = np.hstack([1 - a, a])[(total - residue) % m]
+    def _field(self, name: str, rows: Callable[[Array, int], Array]) -> Field:
+        """A table for each modulus m: its rows are made of all words of so many digits."""
+        size, fill = 2 * self.bits, lambda m: rows(digits(self.bits), m)
+        tables = (
+            RowTable(f"{name}{i}", m, size, partial(fill, m), "residues") for i, m in enumerate(self.moduli)
+        )
+        codes = (Code("token", 1, f"{name}{i}", size * i) for i in range(2))
+        return Field(self.size, tuple(codes), tuple(tables))

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from limen.constructions._features import SHUT
+from limen.constructions._fields import Field, one_hot
 from limen.core.arrays import np
+from limen.core.columns import Columns
 from limen.core.weights import Weights
-from limen.model.embedding import Code
 
 
 class Slots(NamedTuple):
@@ -33,25 +34,21 @@ class Slots(NamedTuple):
         return f"linear(h={self.heads},d={self.d},d_k={self.r},p=1)"
 
     @property
-    def tables(self) -> tuple[tuple[str, int, int], ...]:
-        return ("slot", self.r, self.r), ("head", self.heads, self.heads)
+    def fields(self) -> dict[str, Field]:
+        """The slot and the head of a token that stands in a pair, by its place."""
+        heads = one_hot("head", self.heads, "place", 2 * self.r)
+        return {"slot": one_hot("slot", self.r, "place", 2), "head": heads}
 
-    def codes(self, slot: int, head: int) -> tuple[Code, ...]:
-        """Of tokens that stand in pairs, by their place."""
-        return Code("place", 2, "slot", slot), Code("place", 2 * self.r, "head", head)
-
-    def write(self, w: Weights, marks: tuple[slice, slice, int, int], value: slice, out: slice) -> None:
-        """`marks`: the columns of slot and head, and those that all tokens have that write, or that read."""
-        slot, head, writes, reads = marks
-        w["embedding.slot"][:] = np.eye(self.r)
-        w["embedding.head"][:] = np.eye(self.heads)
+    def write(self, w: Weights, at: Columns, writes: str, reads: str) -> None:
+        """`id` becomes `before`; all tokens that write, or that read, have the mark of this name."""
+        value, out, (first, second) = at["id"], at["before"], (at[writes].start, at[reads].start)
         size = value.stop - value.start
-        for name, does, does_not in (("K", writes, reads), ("Q", reads, writes)):
-            of = w[f"0.0.{name}"].reshape(-1, self.heads, self.r)  # a view
+        for name, does, does_not in (("K", first, second), ("Q", second, first)):
+            of = w[name].reshape(-1, self.heads, self.r)  # a view
             for i in range(self.heads):
-                of[slot, i] = SHUT * np.eye(self.r)
-                of[head.start + i, i] = SHUT
+                of[at["slot"], i] = SHUT * np.eye(self.r)
+                of[at["head"].start + i, i] = SHUT
             of[does], of[does_not] = -2 * SHUT, -3 * SHUT
         for i in range(self.heads):
-            w["0.0.V"][value, i * self.d : i * self.d + size] = np.eye(size)
-            w["0.0.O"][i * self.d : i * self.d + size, out] = np.eye(size)
+            w["V"][value, i * self.d : i * self.d + size] = np.eye(size)
+            w["O"][i * self.d : i * self.d + size, out] = np.eye(size)

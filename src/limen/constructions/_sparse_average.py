@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, TypeGuard
 import lazy_loader
 from flint import arb
 
+from limen.constructions._fields import bits, one_hot, table, tokens
 from limen.constructions._margins import Roundoff, certified, retrieved
-from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Logits, Match, Piece, Program, Programmed, Tier
+from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
-from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Float, Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
+from limen.core.weights import Array
 from limen.model.local import Pointwise
-from limen.model.model import Frame
 from limen.tasks.sparse_average import SparseAverage
 
 if TYPE_CHECKING:
@@ -37,15 +34,18 @@ else:
 FLAG = 32  # the score of a token that is picked by a flag; e^-32 ≈ 1.3e-14
 
 
-def read_mean(w: Weights, q: int, column: slice) -> None:
-    """Writes the readout: the mean stands in `column`."""
-    A = 2.0 * np.arange(q + 1) - q
-    w["readout.U"][column] = A * q / 2
-    w["readout.u"][:] = -np.square(A) / 4
+def mean_logits(part: str, q: int) -> Logits:
+    """The logits where the mean stands in this part."""
+    return Logits({part: lambda: _sums(q) * q / 2}, lambda: -np.square(_sums(q)) / 4)
+
+
+def _sums(q: int) -> Array:
+    """A = 2a - q for each answer a."""
+    return np.arange(-q, q + 1, 2.0)
 
 
 def mean_margin(error: arb, q: int, r: Roundoff) -> float | None:
-    """The margin of `read_mean` when the mean errs by `error`: k² - k·q·error with k = |a - a'| ≥ 1."""
+    """The margin of `mean_logits` when the mean errs by `error`: k² - k·q·error with k = |a - a'| ≥ 1."""
     size = arb(q * q) * (1 + error) * 3 / 4  # a logit
     weights = 0 if arb(q * q) * r.u <= 1 else 1  # Aq and A² are integers ≤ q²
     rounded = (1 + r.u) ** (2 + weights) * (1 + r.sums(1)) - 1
@@ -63,7 +63,7 @@ def mean_error(off: arb, uneven: arb, n: int, r: Roundoff) -> arb:
 
 
 @dataclass(frozen=True)
-class SetQuery(Construction):
+class SetQuery(Programmed):
     """Layer 1 brings the q positions to the last token, a function makes them a query, layer 2 averages.
 
     The function of y is arbitrary, as in the theorem [sanford2023]: Python code in float64, so the model
@@ -95,23 +95,26 @@ class SetQuery(Construction):
         return bits_for(self.task.n)
 
     @property
-    def columns(self) -> Columns:
-        q, P, m = self.task.q, self.P, self.key_size
-        return Columns.of(key=m, z=1, asked=P, rank=q, set=q * P, query=m, answer=1)
-
-    def frame(self) -> Frame:
-        n, q, P, m, at = self.task.n, self.task.q, self.P, self.key_size, self.columns
-        z = Segment(n, (Code("place", 1, "keys", at["key"].start), Code("token", 1, "sign", at["z"].start)))
-        y = Segment(
-            q, (*binary("token", 1, P, at["asked"].start), Code("place", 1, "ranks", at["rank"].start))
-        )
-        tables = (("keys", n, m), ("sign", 2, 1), *binary_tables(P), ("ranks", q, q))
-        return Frame(
-            Architecture.parse(f"softmax(h={q},d={P},d_k=1),softmax(h=1,d=1,d_k={m})"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, tables, (z, y)),
-            (Pointwise(self._ask), None),
+    def program(self) -> Program:
+        """Head i of the last token asks for the query of rank i."""
+        n, q, P, m = self.task.n, self.task.q, self.P, self.key_size
+        last = Piece("rank", q - 1, 1)
+        gather = [
+            Attend(
+                (), [Match({last: FLAG}, {Piece("rank", i, 1): 1})], {Piece("set", i * P, P): {"asked": 1}}
+            )
+            for i in range(q)
+        ]
+        average = Attend((), [Match({"query": self.c}, {"key": 1})], {"answer": {"z": 1}})
+        key = table("keys", n, m, lambda: self.keys, "place")
+        z = table("sign", 2, 1, lambda: np.array([[-1.0], [1.0]]))
+        return Program(
+            text=[
+                tokens(n, key=key, z=z),
+                tokens(q, asked=bits("token", P), rank=one_hot("ranks", q, "place")),
+            ],
+            layers=[Tier(gather, fills={"query": m}, local=Pointwise(self._ask)), Tier([average])],
+            readout=mean_logits("answer", q),
         )
 
     def _ask(self, x: torch.Tensor) -> torch.Tensor:
@@ -122,25 +125,6 @@ class SetQuery(Construction):
         y = (bits.long() << torch.arange(self.P)).sum(-1)  # (count, q)
         change[..., at["query"]][last] = self.query(y).to(x.dtype)
         return change
-
-    def weights(self) -> Weights:
-        frame, at, q, P, m = self.frame(), self.columns, self.task.q, self.P, self.key_size
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.keys"][:] = self.keys
-        w["embedding.sign"][:, 0] = [-1.0, 1.0]
-        w["embedding.ranks"][:] = np.eye(q)
-        w["0.0.Q"][at["rank"].stop - 1] = FLAG  # head i of the last token asks for the query of rank i
-        identity(w["0.0.K"], at["rank"], slice(0, q))
-        for i in range(q):
-            identity(w["0.0.V"], at["asked"], slice(i * P, (i + 1) * P))
-        identity(w["0.0.O"], slice(0, q * P), at["set"])
-        identity(w["1.0.Q"], at["query"], slice(0, m), self.c)
-        identity(w["1.0.K"], at["key"], slice(0, m))
-        w["1.0.V"][at["z"], 0] = 1
-        w["1.0.O"][0, at["answer"]] = 1
-        read_mean(w, q, at["answer"])
-        return w
 
     def set_margin(self, on: arb, off: arb, idle: arb, r: Roundoff) -> float | None:
         """The margin when scores err by `on` on y, are `off` lower off y, `idle` lower at query tokens."""

@@ -11,34 +11,12 @@ A decision is a number x that is near 0 or near 1: the logits are ±(x - 1/2).
 
 from __future__ import annotations
 
-from typing import Literal
-
 from flint import arb
 
 from limen.constructions._margins import Roundoff, lower
-from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
-from limen.core.arrays import np
-from limen.core.weights import Array, Weights
-from limen.model.embedding import Code
-from limen.model.model import Frame
-
-
-def word(of: Literal["token", "place"], bits: int, column: int) -> tuple[Code, ...]:
-    """Codes that write T(value) into 2·bits columns."""
-    return binary(of, 1, bits, column) + binary(of, 1, bits, column + bits, table="nots")
-
-
-def word_tables(bits: int) -> tuple[tuple[str, int, int], ...]:
-    """The tables that `word` uses."""
-    return binary_tables(bits) + binary_tables(bits, table="nots")
-
-
-def fill_words(w: Weights, frame: Frame) -> None:
-    """Writes digits into all tables named bits1 … bits8, their complements into nots1 … nots8."""
-    fill_tables(w, frame)
-    for name in frame.embedding.shapes(frame.width):
-        if name.startswith("nots"):
-            w[f"embedding.{name}"] = 1 - digits(int(name.removeprefix("nots")))
+from limen.constructions._program import Logits, Match, Piece
+from limen.constructions._weights import identity
+from limen.core.weights import Array
 
 
 def oppose(w: Array, rows: slice, columns: slice, scale: float | int) -> None:
@@ -48,11 +26,16 @@ def oppose(w: Array, rows: slice, columns: slice, scale: float | int) -> None:
     identity(w, slice(rows.stop - bits, rows.stop), slice(columns.start, columns.start + bits), scale)
 
 
-def decide(w: Weights, column: slice, high: int) -> None:
-    """Reads the answer off a column: `high` if it is near 1, the other answer if near 0."""
-    signs = np.array([-1.0, 1.0] if high else [1.0, -1.0])
-    w["readout.U"][column] = signs
-    w["readout.u"][:] = -signs / 2
+def distance(key: str, query: str, size: int, cost: float) -> tuple[Match, Match]:
+    """-cost·(Hamming distance of two words T of `size` digits) (_words.py)."""
+    a, not_a, b, not_b = (Piece(part, first, size) for part in (key, query) for first in (0, size))
+    return Match({not_b: -cost}, {a: 1}), Match({b: -cost}, {not_a: 1})
+
+
+def verdict(part: str, high: int) -> Logits:
+    """The answer is `high` if the part is near 1, the other one if it is near 0: logits ±(x - 1/2)."""
+    row = (-1.0, 1.0) if high else (1.0, -1.0)
+    return Logits({part: row}, [-x / 2 for x in row])
 
 
 def decided(high: arb, low: arb, r: Roundoff) -> arb:

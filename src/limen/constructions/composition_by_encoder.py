@@ -192,10 +192,10 @@ class CompositionByEncoder(Construction):
         for l in range(L + 2):
             level, C = (asked_at[l] - 1, 2 * self.C) if l in asked_at else (-1, (ω + b + 2) * self.C)
             Q[first + l, level] = C
-        for columns, asked, signs in (("part", "ask", part), ("place", "F", place)):
+        for columns, question, signs in (("part", "ask", part), ("place", "F", place)):
             identity(K, at[columns], signs, 2)  # signs are 2x - 1
             K[tables, signs] = -1
-            identity(Q, at[asked], signs, 2 * self.C)
+            identity(Q, at[question], signs, 2 * self.C)
             Q[at["level"], signs] = -self.C
         identity(w[f"{layer}.0.V"], at["F"], slice(0, b))
         identity(w[f"{layer}.0.O"], slice(0, b), at["inbox"])
@@ -250,8 +250,8 @@ class CompositionByEncoder(Construction):
         names = [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
         looks: list[list[Any]] = [[0, 0, 0, name, "one", "z0" if name == "w" else "w"] for name in names]
         for layer in range(1, 1 + self.doublings):
-            asked = [self.reads(layer).get(l, 0) for l in range(self.task.L + 2)]
-            looks += [[layer, 0, 0, name, "one", names[t]] for name, t in zip(names, asked, strict=True)]
+            read_at = [self.reads(layer).get(l, 0) for l in range(self.task.L + 2)]
+            looks += [[layer, 0, 0, name, "one", names[t]] for name, t in zip(names, read_at, strict=True)]
         return {"looks": looks, "recode": {f"mod{r}": [256] * 4 for r in self.moduli if r > 256}}
 
     @classmethod

@@ -11,22 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.constructions._hard import hardened
+from limen.constructions._hard import Hardened
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.errors import BadInput
 from limen.mixers.hard import Hard
-from limen.model.model import Frame
 from limen.tasks.composition import Composition
 
 
 @dataclass(frozen=True)
-class CompositionByHard(CompositionByStack):
+class CompositionByHard(Hardened, CompositionByStack):
     """`stack` is a word of F alone; default: L+1 layers."""
-
-    def frame(self) -> Frame:
-        return hardened(super().frame())
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> CompositionByHard:

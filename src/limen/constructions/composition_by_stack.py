@@ -1,7 +1,7 @@
 r"""Composition by any stack of softmax (F), linear (L) and head-wise (H) layers, with thinking if shallow.
 
     κ + T·φ ≥ L,     φ = number of layers with softmax heads (F, H),     T = steps of chain of thought,
-    κ = φ - 1 + [some layer without softmax heads (L) stands before the second one with]
+    κ = φ - 1 + [a layer without softmax heads (L) comes before the second layer that has them]
 
 The entry of z_l for (ω, ι) has the key (l, ω, ι).  Who holds i_{l-1} asks for (l, w_{l-1}, i_{l-1}):
 
@@ -169,10 +169,10 @@ class CompositionByStack(Construction):
     def _carry(self) -> Carry:
         """What carries, as large as it must be."""
         D = _size(self._carried)
-        found = (self.carry or plain(D)).fitted(D, self.steps)
-        if found is None:
+        carry = (self.carry or plain(D)).fitted(D, self.steps)
+        if carry is None:
             raise BadInput(f"{self.carry} is too small to carry {D} signs")
-        return found
+        return carry
 
     @property
     def _gates(self) -> list[tuple[int, int, int]]:
@@ -344,9 +344,9 @@ class CompositionByStack(Construction):
         plan, level = self.plan, [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
         askers = ["w", *(f"step{k}" for k in range(1, self.steps + 1))]
         looks: list[list[Any]] = [
-            [i, 0, 0, name, "one", level[asked]]
+            [i, 0, 0, name, "one", level[l]]
             for name, asks in zip(askers, plan.asks[W:], strict=True)
-            for i, asked in zip(plan.softmax, asks, strict=True)
+            for i, l in zip(plan.softmax, asks, strict=True)
         ]
         if plan.asks[Z_0][0]:
             looks.append([plan.softmax[0], 0, 0, "z0", "one", "z1"])

@@ -13,81 +13,56 @@ precision log₂n + 3 bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from limen.constructions._copies import share_margin
+from limen.constructions._fields import ONE, table, tokens, word
 from limen.constructions._lookup import vanishing
 from limen.constructions._margins import Roundoff, in_balls
-from limen.constructions._weights import bits_for, identity, zeros
-from limen.constructions._words import fill_words, oppose, word, word_tables
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Logits, Program, Programmed, Tier
+from limen.constructions._weights import bits_for
+from limen.constructions._words import distance
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
 from limen.tasks.counting import Counting
 
 
 @dataclass(frozen=True)
-class CountingByHybrid(Construction):
+class CountingByHybrid(Programmed):
     """One head, then a recurrence of one number."""
 
     task: Counting = Counting()
+    small = Counting(5, 3), Counting(1, 2), Counting(8, 2), Counting(4, 4)
 
     @property
-    def D(self) -> int:
-        return bits_for(self.task.S)
-
-    @property
-    def columns(self) -> Columns:
-        D = self.D
-        return Columns.of(word=2 * D, s=2 * D, symbol=1, asks=1, threshold=1, share=1, carried=1)
-
-    def frame(self) -> Frame:
-        D, n, at = self.D, self.task.n, self.columns
-        s = (*word("token", D, at["s"].start), Code("place", 1, "one", at["symbol"].start))
-        k = (
-            Code("place", 1, "one", at["asks"].start),
-            Code("token", 1, "threshold", at["threshold"].start),
+    def program(self) -> Program:
+        """s shares its weight among its copies and itself."""
+        n, D = self.task.n, bits_for(self.task.S)
+        match = distance("word", "s", D, vanishing(n))
+        threshold = table("threshold", n + 1, 1, lambda: 1 / (np.arange(n + 1)[:, None] + 0.5))
+        return Program(
+            text=[
+                tokens(n, word=word("token", D)),
+                tokens(1, s=word("token", D), symbol=ONE),
+                tokens(1, asks=ONE, threshold=threshold),
+            ],
+            layers=[
+                Tier([Attend([("s", "share", "x")], match, {"share": {"symbol": 1}})]),
+                Tier(mixer="relu_rnn(d=1,stages=2,inner=2)", write=_pass_on, fills={"carried": 1}),
+            ],
+            readout=Logits({"threshold": (-1, 1), "carried": (1, -1)}),
         )
-        tables = (*word_tables(D), ("one", 1, 1), ("threshold", n + 1, 1))
-        segments = Segment(n, word("token", D, at["word"].start)), Segment(1, s), Segment(1, k)
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d=1,d_k={2 * D}),relu_rnn(d=1,stages=2,inner=2)"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, tables, segments),
-        )
-
-    def weights(self) -> Weights:
-        frame, at, D = self.frame(), self.columns, self.D
-        w = zeros(frame)
-        fill_words(w, frame)
-        w["embedding.one"][:] = 1
-        w["embedding.threshold"][:, 0] = 1 / (np.arange(self.task.n + 1) + 0.5)
-        identity(w["0.0.K"], at["word"], slice(0, 2 * D))
-        oppose(w["0.0.Q"], at["s"], slice(0, 2 * D), -vanishing(self.task.n))
-        w["0.0.V"][at["symbol"]] = w["0.0.O"][:, at["share"]] = 1
-        kept, new = 0, 1
-        w["1.0.W1"][0, kept] = w["1.0.U"][at["share"], new] = 1
-        w["1.0.U"][at["asks"], new] = -2
-        w["1.0.W2"][:, 0] = w["1.0.O"][:, at["carried"]] = 1
-        w["readout.U"][at["threshold"]] = np.array([-1, 1])
-        w["readout.U"][at["carried"]] = np.array([1, -1])
-        return w
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         return None if r is None else share_margin(self.task.n, 1, r)
 
-    def hints(self) -> dict[str, Any]:
-        """s shares its weight among its copies and itself."""
-        return {"looks": [[0, 0, 0, "s", "share", "x"]]}
 
-    @classmethod
-    def examples(cls) -> tuple[CountingByHybrid, ...]:
-        return tuple(cls(Counting(n, S)) for n, S in ((5, 3), (1, 2), (8, 2), (4, 4)))
+def _pass_on(w: Weights, at: Columns) -> None:
+    """The recurrence: what is kept, and what is new."""
+    kept, new = 0, 1
+    w["W1"][0, kept] = w["U"][at["share"], new] = 1
+    w["U"][at["asks"], new] = -2
+    w["W2"][:, 0] = w["O"][:, at["carried"]] = 1

@@ -11,8 +11,6 @@ One head with keys of size 2D + 1, D = ⌈log₂n⌉; then a state of one number
 6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._halves import Watched
@@ -24,7 +22,4 @@ class DisjointnessByHybrid(Watched):
     """One head, then a recurrence whose state is 0 or 1."""
 
     task: Disjointness = Disjointness()
-
-    @classmethod
-    def examples(cls) -> tuple[DisjointnessByHybrid, ...]:
-        return tuple(cls(Disjointness(n)) for n in (1, 2, 3, 5))
+    small = tuple(map(Disjointness, (1, 2, 3, 5)))

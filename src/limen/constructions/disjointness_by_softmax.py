@@ -10,8 +10,6 @@ Two layers of one head, keys of size 2D + 1 with D = ⌈log₂n⌉, width 2D + 6
 needs n bits between the halves [sanford2023].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._halves import Compared
@@ -23,7 +21,4 @@ class DisjointnessBySoftmax(Compared):
     """The flaw is all there is to say."""
 
     task: Disjointness = Disjointness()
-
-    @classmethod
-    def examples(cls) -> tuple[DisjointnessBySoftmax, ...]:
-        return tuple(cls(Disjointness(n)) for n in (1, 2, 3, 5, 6))
+    small = tuple(map(Disjointness, (1, 2, 3, 5, 6)))

@@ -10,8 +10,6 @@ One head with keys of size 2D + 1, D = ⌈log₂n⌉; then one linear head, φ =
 which one coordinate is used; width 2D + 6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._halves import Weighed
@@ -23,7 +21,4 @@ class DisjointnessBySoftmaxLinear(Weighed):
     """One softmax head, then one linear head."""
 
     task: Disjointness = Disjointness()
-
-    @classmethod
-    def examples(cls) -> tuple[DisjointnessBySoftmaxLinear, ...]:
-        return *(cls(Disjointness(n)) for n in (1, 2, 5)), cls(Disjointness(3), d_k=4)
+    small = Disjointness(1), Disjointness(2), Disjointness(5), (Disjointness(3), {"d_k": 4})

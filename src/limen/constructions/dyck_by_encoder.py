@@ -106,8 +106,10 @@ class DyckByEncoder(SoftmaxDyck):
         words, places = 2 * (G - 1) * self.size, G * self.R
         keys = {"k_word": words, "k_digit": places, "k_place": G, "v_bit": b, "v_one": 1}
         asks = {"ask": words, "late": places, "threshold": G * (len(self.U) + 1)}
-        found = {"level": D, "open_level": D, "mine": b, "found": G, "held": G * b}
-        return Columns.of(**self.told, **keys, **asks, share=G, kind_share=b, **found, rest=1, flag=1, any=1)
+        looked_up = {"level": D, "open_level": D, "mine": b, "found": G, "held": G * b}
+        return Columns.of(
+            **self.told, **keys, **asks, share=G, kind_share=b, **looked_up, rest=1, flag=1, any=1
+        )
 
     def frame(self) -> Frame:
         self.payable()
@@ -263,7 +265,7 @@ class DyckByEncoder(SoftmaxDyck):
         return net
 
     def _told(self, does: str, level: int) -> dict[int, float]:
-        """What is told of a level from 1 to D."""
+        """The columns that a level from 1 to D sets, with their values."""
         at = self.columns
         if not 1 <= level <= self.task.D:
             return {}
@@ -278,11 +280,11 @@ class DyckByEncoder(SoftmaxDyck):
         net.gate({net.unit({at["fault"].start: 1}): 1}, {flag: 1})
         none: dict[int, float] = {}
         for g in reversed(range(-1, self.G)):
-            found = {net.unit({at["found"].start + g: -4}, 3): -1.0} if g >= 0 else {}
+            some = {net.unit({at["found"].start + g: -4}, 3): -1.0} if g >= 0 else {}
             for i, sign in product(range(self.b), (4, -4)):
                 held = at["held"].start + g * self.b + i if g >= 0 else at["mine"].start + i
                 other = net.unit({at["bit"].start + i: -sign, held: sign}, 3)
-                net.gate({closes: 1, other: -1} | found | none, {flag: 1})
+                net.gate({closes: 1, other: -1} | some | none, {flag: 1})
             if g >= 0:
                 none[net.unit({at["found"].start + g: 4}, -1)] = -1.0
         return net
@@ -293,7 +295,7 @@ class DyckByEncoder(SoftmaxDyck):
         held = None if r is None else self.latest(r)
         if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
             return None
-        return self.found(r)
+        return self.verdict_margin(r)
 
     @classmethod
     def examples(cls) -> tuple[DyckByEncoder, ...]:

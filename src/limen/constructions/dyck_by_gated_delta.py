@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._additive import AdditiveDelta
 from limen.constructions._dyck import DyckByMemories
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.gated_delta import GatedDelta
@@ -38,8 +38,7 @@ class DyckByGatedDelta(DyckByMemories):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByGatedDelta:
-        mixer = found(architecture, GatedDelta)
-        return cls(task=task, c=mixer.c if isinstance(mixer, GatedDelta) else 1)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(GatedDelta, architecture, "c"))  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> tuple[DyckByGatedDelta, ...]:

@@ -130,7 +130,7 @@ class DyckByHeadWise(SoftmaxDyck):
             V[at["kind1"].start + i, 2 * d + 1 + i] = O[2 * d + 1 + i, at["mine"].start + i] = 1
 
     def embed(self, w: Weights) -> None:
-        """Kinds as they are summed up: 0 at token 1, whose sign is told instead."""
+        """Kinds as they are summed up: 0 at token 1, which has its sign instead."""
         super().embed(w)
         at = self.columns
         for name in ("middle", "end"):
@@ -148,9 +148,9 @@ class DyckByHeadWise(SoftmaxDyck):
         if r is None or held is None or not held < 2.0**-4 or not holds(precision, 2 * n, 2**100):
             return None
         if 8 * n < A * r.u:
-            return self.found(r)
-        error, found = 2 * n / arb(A) + 8 * r.u, self.found(r)  # of a sum, relative to it
-        return None if found is None or not 16 * n * error < 1 else certified(found - 32 * error)
+            return self.verdict_margin(r)
+        error, margin = 2 * n / arb(A) + 8 * r.u, self.verdict_margin(r)  # of a sum, relative to it
+        return None if margin is None or not 16 * n * error < 1 else certified(margin - 32 * error)
 
     @classmethod
     def examples(cls) -> tuple[DyckByHeadWise, ...]:

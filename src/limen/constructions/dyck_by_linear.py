@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._additive import AnchoredMemory
 from limen.constructions._dyck import DyckByMemories
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.linear import Linear
@@ -38,8 +38,7 @@ class DyckByLinear(DyckByMemories):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByLinear:
-        mixer = found(architecture, Linear)
-        return cls(task=task, d_k=mixer.key_size if isinstance(mixer, Linear) else None)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(Linear, architecture, d_k="key_size"))  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> tuple[DyckByLinear, ...]:

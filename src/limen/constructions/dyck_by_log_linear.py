@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._additive import AnchoredMemory
 from limen.constructions._dyck import DyckByMemories
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.log_linear import LogLinear
@@ -37,9 +37,7 @@ class DyckByLogLinear(DyckByMemories):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByLogLinear:
-        mixer = found(architecture, LogLinear)
-        sizes = {"d_k": mixer.key_size, "levels": mixer.levels} if isinstance(mixer, LogLinear) else {}
-        return cls(task=task, **sizes)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(LogLinear, architecture, "levels", d_k="key_size"))  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> tuple[DyckByLogLinear, ...]:

@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._additive import AdditiveMamba2
 from limen.constructions._dyck import DyckByMemories
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.mamba2 import Mamba2
@@ -40,9 +40,7 @@ class DyckByMamba2(DyckByMemories):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByMamba2:
-        mixer = found(architecture, Mamba2)
-        sizes = {"h": mixer.h, "d": mixer.d, "s": mixer.s, "c": mixer.c} if isinstance(mixer, Mamba2) else {}
-        return cls(task=task, **sizes)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> tuple[DyckByMamba2, ...]:

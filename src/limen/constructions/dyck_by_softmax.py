@@ -108,7 +108,7 @@ class DyckBySoftmax(SoftmaxDyck):
         held = None if r is None else self.latest(r)
         if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
             return None
-        return self.found(r)
+        return self.verdict_margin(r)
 
     @classmethod
     def examples(cls) -> tuple[DyckBySoftmax, ...]:

@@ -166,7 +166,7 @@ class DyckByTwoSoftmax(SoftmaxDyck):
         if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
             return None
         error = 2 * ((1 + r.u) ** 2 * (1 + r.sums(4)) - 1) + 2 * r.u
-        return self.found(r) if self.S * (1 / (n + 4) - error) * 2 / (n + 4) > 2 else None
+        return self.verdict_margin(r) if self.S * (1 / (n + 4) - error) * 2 / (n + 4) > 2 else None
 
     @classmethod
     def examples(cls) -> tuple[DyckByTwoSoftmax, ...]:

@@ -10,8 +10,6 @@ One head with keys of size 2D + 1, D = ⌈log₂n⌉; then one linear head, φ =
 which one coordinate is used; width 2D + 6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._halves import Weighed
@@ -23,7 +21,4 @@ class EqualityBySoftmaxLinear(Weighed):
     """One softmax head, then one linear head."""
 
     task: Equality = Equality()
-
-    @classmethod
-    def examples(cls) -> tuple[EqualityBySoftmaxLinear, ...]:
-        return *(cls(Equality(n)) for n in (1, 2, 5)), cls(Equality(3), d_k=4)
+    small = Equality(1), Equality(2), Equality(5), (Equality(3), {"d_k": 4})

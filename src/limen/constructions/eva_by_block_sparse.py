@@ -7,8 +7,6 @@ the lookup of `eva_by_softmax` (_blocks.py).
 One head with keys of size ⌈log₂n⌉; any number of blocks, B a power of two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._blocks import BlockLookup
@@ -20,7 +18,4 @@ class EvaByBlockSparse(BlockLookup):
     """One head."""
 
     task: Eva = Eva()
-
-    @classmethod
-    def examples(cls) -> tuple[EvaByBlockSparse, ...]:
-        return cls(Eva(1)), cls(Eva(4)), cls(Eva(5), B=4), cls(Eva(5), B=1, k=2)
+    small = Eva(1), Eva(4), (Eva(5), {"B": 4}), (Eva(5), {"B": 1, "k": 2})

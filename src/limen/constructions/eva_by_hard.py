@@ -6,18 +6,9 @@ Why it works.  Different words have different products with the question, and th
 it is copied, whatever the gap.  Softmax needs a gap of some log n for the same [hahn2020].
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-from limen.constructions._hard import hardened
+from limen.constructions._hard import Hardened
 from limen.constructions.eva_by_softmax import EvaBySoftmax
-from limen.model.model import Frame
 
 
-@dataclass(frozen=True)
-class EvaByHard(EvaBySoftmax):
+class EvaByHard(Hardened, EvaBySoftmax):
     """One layer, one head."""
-
-    def frame(self) -> Frame:
-        return hardened(super().frame())

@@ -11,8 +11,6 @@ to N = 2^14, beyond that by their being different.
 Width 2k + 2b, one head with keys of size k and values of size b = ⌈log₂n⌉ [bhattamishra2024].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._lookup import RandomLookup
@@ -24,7 +22,4 @@ class EvaByRandomSigns(RandomLookup):
     """Option k: the length of a word; about 2 log₂N is the least with which all words differ."""
 
     task: Eva = Eva()
-
-    @classmethod
-    def examples(cls) -> tuple[EvaByRandomSigns, ...]:
-        return *(cls(Eva(n)) for n in (1, 2, 3, 4, 5)), cls(Eva(5), k=8)
+    small = Eva(1), Eva(2), Eva(3), Eva(4), Eva(5), (Eva(5), {"k": 8})

@@ -7,8 +7,6 @@ the lookup of `index_by_softmax` (_blocks.py).
 One head with keys of size ⌈log₂n⌉; any number of blocks, B a power of two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._blocks import BlockLookup
@@ -20,7 +18,4 @@ class IndexByBlockSparse(BlockLookup):
     """One head."""
 
     task: Index = Index()
-
-    @classmethod
-    def examples(cls) -> tuple[IndexByBlockSparse, ...]:
-        return cls(Index(1, 3)), cls(Index(6, 2)), cls(Index(8, 2), B=4), cls(Index(7, 2), B=2, k=2)
+    small = Index(1, 3), Index(6, 2), (Index(8, 2), {"B": 4}), (Index(7, 2), {"B": 2, "k": 2})

@@ -11,8 +11,6 @@ to N = 2^14, beyond that by their being different.
 Width 2k + 2b, one head with keys of size k and values of size b = ⌈log₂S⌉ [bhattamishra2024].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._lookup import RandomLookup
@@ -24,7 +22,4 @@ class IndexByRandomSigns(RandomLookup):
     """Option k: the length of a word; about 2 log₂N is the least with which all words differ."""
 
     task: Index = Index()
-
-    @classmethod
-    def examples(cls) -> tuple[IndexByRandomSigns, ...]:
-        return cls(Index(1, 2)), cls(Index(5, 3)), cls(Index(9, 2)), cls(Index(9, 2), k=9)
+    small = Index(1, 2), Index(5, 3), Index(9, 2), (Index(9, 2), {"k": 9})

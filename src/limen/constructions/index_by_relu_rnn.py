@@ -89,14 +89,14 @@ class IndexByReluRnn(Construction):
         n, P, at = self.task.n, self.P, self.columns
         string = Segment(n, (Code("token", 1, "s", at["s"].start),))
         flag = Code("place", 1, "one", at["more"].start)
-        asked = Segment(1, (Code("token", 1, "asked", at["left"].start), flag))
+        question = Segment(1, (Code("token", 1, "asked", at["left"].start), flag))
         thought = (Code("token", 1, "held", at["bit"].start), Code("token", 2, "more", at["more"].start))
         tables = (("one", 1, 1), ("s", 2, 1), ("asked", n, P), ("held", 2 << P, 1 + P), ("more", 1 << P, 1))
         return Frame(
             Architecture.parse(f"relu_rnn(d=1,stages=3,inner={INNER})"),
             at.width,
             2 << P,
-            Codes(at.width, tables, (string, asked, Segment(self.steps, thought))),
+            Codes(at.width, tables, (string, question, Segment(self.steps, thought))),
             (Mlp(READS),),
             readout=Binary(at["bit"].start, 1 + P),
         )

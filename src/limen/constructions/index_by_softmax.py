@@ -8,8 +8,6 @@ log n, and scores are C times whole numbers up to D: exact in bfloat16 while D �
 Width 2D + 2b, one head with keys of size D = ⌈log₂n⌉ and values of size b = ⌈log₂S⌉ [bhattamishra2024].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._lookup import BinaryLookup
@@ -21,7 +19,4 @@ class IndexBySoftmax(BinaryLookup):
     """Positions in binary."""
 
     task: Index = Index()
-
-    @classmethod
-    def examples(cls) -> tuple[IndexBySoftmax, ...]:
-        return cls(Index(1, 2)), cls(Index(4, 2)), cls(Index(5, 3)), cls(Index(3, 9)), cls(Index(9, 2))
+    small = Index(1, 2), Index(4, 2), Index(5, 3), Index(3, 9), Index(9, 2)

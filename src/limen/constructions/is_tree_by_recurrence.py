@@ -27,28 +27,25 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._fields import ONE, Stretch, apart, bits, table, tokens
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
-from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Relu, Tier
+from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.local import Mlp
-from limen.model.model import Frame
-from limen.model.readout import Binary
+from limen.core.weights import Array, Weights
 from limen.tasks.is_tree import IsTree
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
 
 
 @dataclass(frozen=True)
-class IsTreeByRecurrence(Construction):
+class IsTreeByRecurrence(Programmed):
     """A relu_rnn of three stages beside one softmax head; a written token is an edge."""
 
     task: IsTree = IsTree()
+    small = (IsTree(4),)
 
     @property
     def steps(self) -> int:
@@ -70,61 +67,53 @@ class IsTreeByRecurrence(Construction):
         return 1 << bits_for(self.task.n)
 
     @property
-    def reader(self) -> str:
-        """Who brings the next edge."""
-        return f"softmax(h=1,d={self.D},d_k={self.P + 1})"
+    def reader(self) -> Tier:
+        """Who brings the next edge from the prompt: a head; at the last token it brings nothing."""
+        match = [  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
+            Match({"next": 2 * C, "asks": -C}, {"position": 1}),
+            Match({"next": -C, "last": -C, "asks": C}, {"data": 1}, 1),
+        ]
+        return Tier([Attend((), match, {"token": {"edge": 1}})])
 
     @property
-    def columns(self) -> Columns:
-        D, P = self.D, self.P
-        prompt = {"edge": D, "position": P, "data": 1}
-        given = {"a": 1, "b": 1, "asks": 1, "start": 1, "next": P, "last": 1}
-        return Columns.of(**prompt, **given, v=1, seen=1, token=D)
+    def answers(self) -> int:
+        return 1 << self.D
 
-    def frame(self) -> Frame:
-        D, P, n, at = self.D, self.P, self.task.n, self.columns
-        ends = (Code("token", n, "vertex", at["a"].start), Code("token", 1, "vertex", at["b"].start))
-        prompt = Segment(n - 1, (
-            *ends,
-            *binary("token", 1, D, at["edge"].start),
-            *binary("place", 1, P, at["position"].start),
-            Code("place", 1, "one", at["data"].start),
-            Code("place", 1, "one", at["asks"].start),
-        ))  # fmt: skip
-        clock = Code("place", 1, "clock", at["start"].start)
-        again = Segment(self.steps - 1, (*ends, clock, Code("place", 1, "one", at["asks"].start)))
-        last = Segment(1, (*ends, Code("place", 1, "one", at["last"].start)))
-        tables = (("one", 1, 1), ("vertex", n, 1), ("clock", n - 1, 1 + P), *binary_tables(D, P))
-        return Frame(
-            Architecture.parse(f"relu_rnn(d=2,stages=3,inner=9)|{self.reader}"),
-            at.width,
-            1 << D,
-            Codes(at.width, tables, (prompt, again, last)),
-            (Mlp(1),),
-            readout=Binary(at["token"].start, D),
+    @property
+    def program(self) -> Program:
+        """The answer, ReLU(v - N·seen) at the last token, is the lowest digit of what would come next."""
+        n, D, P, N = self.task.n, self.D, self.P, self.N
+        a, b = (table("vertex", n, 1, lambda: np.arange(float(n))[:, None], div=div) for div in (n, 1))
+        start, following = apart(table("clock", n - 1, 1 + P, self._clock, "place"), 1, P)
+        edge, position = bits("token", D), bits("place", P)
+        return Program(
+            text=[
+                tokens(n - 1, a=a, b=b, edge=edge, position=position, data=ONE, asks=ONE),
+                Stretch(self.steps - 1, {"a": a, "b": b, "start": start, "next": following, "asks": ONE}),
+                tokens(1, a=a, b=b, last=ONE),
+            ],
+            layers=[
+                Tier(
+                    mixer="relu_rnn(d=2,stages=3,inner=9)",
+                    write=self._walk,
+                    fills={"v": 1, "seen": 1},
+                    beside=[self.reader],
+                    relus=[Relu({"v": 1, "seen": -N, "last": N}, -N, {Piece("token", 0, 1): 1})],
+                )
+            ],
+            readout="token",
+            first=("edge", "position", "data", "a", "b", "asks"),
+            groups=("one", "vertex", "clock"),
         )
 
-    def weights(self) -> Weights:
-        frame, n, at = self.frame(), self.task.n, self.columns
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.one"][:] = 1
-        w["embedding.vertex"][:, 0] = np.arange(n)
-        w["embedding.clock"][0, 0] = 1
-        w["embedding.clock"][:, 1:] = digits(self.P)[np.arange(1, n) % (n - 1)]
-        self._walk(w)
-        self._repeat(w)
-        # the answer, ReLU(v - N·seen) at the last token, is the lowest digit of what would come next
-        for name, factor in (("v", 1), ("seen", -self.N), ("last", self.N)):
-            w["0.local.W1"][at[name], 0] = factor
-        w["0.local.b1"][0] = -self.N
-        w["0.local.W2"][0, at["token"].start] = 1
-        return w
+    def _clock(self) -> Array:
+        """For each edge: whether it is the first one of a reading; which one is next, in binary."""
+        n = self.task.n
+        return np.hstack([np.eye(n - 1, 1), digits(self.P)[np.arange(1, n) % (n - 1)]])
 
-    def _walk(self, w: Weights) -> None:
+    def _walk(self, w: Weights, at: Columns) -> None:
         """The recurrence: v goes over the edge if it can; `seen` counts the readings that began at 0."""
-        at, N = self.columns, self.N
-        U, W1, W2, W3, O = (w[f"0.0.{name}"] for name in ("U", "W1", "W2", "W3", "O"))
+        N, U, W1, W2, W3, O = self.N, *(w[name] for name in ("U", "W1", "W2", "W3", "O"))
         v, seen, zero, above_a, below_a, above_b, below_b, up, down = range(9)  # v and seen: the state, too
         a, b, start = (at[name].start for name in ("a", "b", "start"))
         W1[v, v] = W1[seen, seen] = 1
@@ -142,21 +131,9 @@ class IsTreeByRecurrence(Construction):
             W3[above, v], W3[below, v] = 1, -1
         O[v, at["v"]] = O[seen, at["seen"]] = 1
 
-    def _repeat(self, w: Weights) -> None:
-        """The head: the edge whose turn is next, from the prompt; at the last token nothing."""
-        at, D, P = self.columns, self.D, self.P
-        Q, K, place, data = w["0.1.Q"], w["0.1.K"], slice(0, P), P
-        identity(K, at["position"], place)
-        K[at["data"], data] = 1
-        identity(Q, at["next"], place, 2 * C)  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
-        Q[at["asks"], place] = Q[at["next"], data] = Q[at["last"], data] = -C
-        Q[at["asks"], data] = C
-        identity(w["0.1.V"], at["edge"], slice(0, D))
-        identity(w["0.1.O"], slice(0, D), at["token"])
-
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: the walk is exact, an edge is read up to `lost`, two tokens differ in a digit."""
+        """At every step the walk is exact, an edge is read up to `lost`, two tokens differ in a digit."""
         r, D, N = Roundoff.of(precision), self.D, self.N
         if r is None or not holds(precision, max(2 * N, self.P, D), max(N * N, C * (self.P + 1))):
             return None
@@ -167,7 +144,3 @@ class IsTreeByRecurrence(Construction):
     def _lost(self) -> arb:
         """The weight that goes to other tokens than the one whose turn is next, at most."""
         return (self.task.length + self.steps) * (-arb(C)).exp()
-
-    @classmethod
-    def examples(cls) -> tuple[IsTreeByRecurrence, ...]:
-        return (cls(IsTree(4)),)

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._program import Tier
 from limen.constructions._weights import identity
 from limen.constructions.is_tree_by_recurrence import IsTreeByRecurrence
+from limen.core.columns import Columns
 from limen.core.weights import Weights
-from limen.tasks.is_tree import IsTree
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,16 @@ class IsTreeByRetrieval(IsTreeByRecurrence):
     """A relu_rnn of three stages beside explicit calls."""
 
     @property
-    def reader(self) -> str:
-        return f"fetch(d={self.D},a={self.P + 1})"
+    def reader(self) -> Tier:
+        return Tier(mixer=f"fetch(d={self.D},a={self.P + 1})", write=self._call, fills={"token": self.D})
 
-    def _repeat(self, w: Weights) -> None:
+    def _call(self, w: Weights, at: Columns) -> None:
         """The call: the place whose turn is next; at the last token one behind the prompt."""
-        at, D, P = self.columns, self.D, self.P
-        identity(w["0.1.Q"], at["next"], slice(0, P))
-        w["0.1.Q"][at["last"], P] = 1
-        identity(w["0.1.V"], at["edge"], slice(0, D))
-        identity(w["0.1.O"], slice(0, D), at["token"])
+        D, P = self.D, self.P
+        identity(w["Q"], at["next"], slice(0, P))
+        w["Q"][at["last"], P] = 1
+        identity(w["V"], at["edge"], slice(0, D))
+        identity(w["O"], slice(0, D), at["token"])
 
     def _lost(self) -> arb:
         return arb(0)
-
-    @classmethod
-    def examples(cls) -> tuple[IsTreeByRetrieval, ...]:
-        return (cls(IsTree(4)),)

@@ -24,27 +24,23 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._fields import ONE, Stretch, apart, bits, table
 from limen.constructions._lookup import contrast
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
-from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Relu, Tier
+from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
-from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
-from limen.core.weights import Array, Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.local import Mlp
-from limen.model.model import Frame
-from limen.model.readout import Binary
+from limen.core.weights import Array
 from limen.tasks.is_tree import IsTree
 
 
 @dataclass(frozen=True)
-class IsTreeBySoftmax(Construction):
+class IsTreeBySoftmax(Programmed):
     """A written token in binary: whether 0 was seen, then v."""
 
     task: IsTree = IsTree()
+    small = (IsTree(4),)
 
     @property
     def steps(self) -> int:
@@ -71,102 +67,72 @@ class IsTreeBySoftmax(Construction):
         return bits_for(self.task.length)
 
     @property
-    def columns(self) -> Columns:
-        P, T = self.P, self.T
-        prompt = {"a": P, "b": P, "position": T, "data": 1}
-        thought = {"seen": 1, "v": P, "asks": 1, "start": 1, "next": T, "last": 1}
-        return Columns.of(**prompt, **thought, end_a=P, end_b=P, far_a=1, far_b=1, zero=1, token=self.D)
+    def answers(self) -> int:
+        return 1 << self.D
 
-    def frame(self) -> Frame:
-        n, P, T, at = self.task.n, self.P, self.T, self.columns
-        prompt = Segment(n - 1, (
-            Code("token", n, "vertex", at["a"].start),
-            Code("token", 1, "vertex", at["b"].start),
-            *binary("place", 1, T, at["position"].start),
-            Code("place", 1, "one", at["data"].start),
-            Code("place", 1, "one", at["asks"].start),
-        ))  # fmt: skip
-        token = *binary("token", 1, 1, at["seen"].start), *binary("token", 2, P, at["v"].start)
-        clock = Code("place", 1, "clock", at["start"].start)
-        walk = Segment(self.steps - 1, (*token, clock, Code("place", 1, "one", at["asks"].start)))
-        ends = [Code("place", 1, "one", at[name].start) for name in ("start", "last")]
-        tables = (("one", 1, 1), ("vertex", n, P), ("clock", n - 1, 1 + T), *binary_tables(1, P, T))
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d={2 * P},d_k={T + 1}),softmax(h=1,d=1)"),
-            at.width,
-            1 << self.D,
-            Codes(at.width, tables, (prompt, walk, Segment(1, (*token, *ends)))),
-            (Mlp(4 * P + 1), Mlp(5 * P + 3)),
-            readout=Binary(at["token"].start, self.D),
+    @property
+    def program(self) -> Program:
+        n, P, T = self.task.n, self.P, self.T
+        a, b = (table("vertex", n, P, lambda: digits(P)[:n], div=div) for div in (n, 1))
+        start, following = apart(table("clock", n - 1, 1 + T, self._clock, "place"), 1, T)
+        token = {"seen": bits("token", 1), "v": bits("token", P, 2)}
+        prompt = {"a": a, "b": b, "position": bits("place", T), "data": ONE}
+        return Program(
+            text=[
+                Stretch(n - 1, prompt | {"asks": ONE}),
+                Stretch(self.steps - 1, token | {"start": start, "next": following, "asks": ONE}),
+                Stretch(1, token | {"start": ONE, "last": ONE}),
+            ],
+            layers=[
+                Tier([self._look], relus=self._compare),
+                Tier(mixer="softmax(h=1,d=1)", fills={"token": self.D}, relus=self._walk),
+            ],
+            readout="token",
+            first=[*prompt, *token, "asks", "start", "next"],
+            groups=("one", "vertex", "clock"),
         )
 
-    def weights(self) -> Weights:
-        frame, n = self.frame(), self.task.n
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.one"][:] = 1
-        w["embedding.vertex"][:] = digits(self.P)[:n]
-        w["embedding.clock"][-1, 0] = 1
-        w["embedding.clock"][:, 1:] = digits(self.T)[np.arange(1, n) % (n - 1)]
-        self._look(w)
-        self._compare(*(w[f"0.local.{name}"] for name in ("W1", "W2")))
-        self._walk(*(w[f"1.local.{name}"] for name in ("W1", "b1", "W2")))
-        return w
+    def _clock(self) -> Array:
+        """For each edge: whether it is the last one of a reading; which one is next, in binary."""
+        n = self.task.n
+        return np.hstack([np.eye(n - 1)[:, -1:], digits(self.T)[np.arange(1, n) % (n - 1)]])
 
-    def _look(self, w: Weights) -> None:
+    @property
+    def _look(self) -> Attend:
         """The ends of the edge whose turn is next, from the prompt."""
-        at, P, T = self.columns, self.P, self.T
-        Q, K, place, data = w["0.0.Q"], w["0.0.K"], slice(0, T), T
-        identity(K, at["position"], place)
-        K[at["data"], data] = 1
-        identity(
-            Q, at["next"], place, 2 * self.c
-        )  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
-        Q[at["asks"], place] = Q[at["next"], data] = -self.c
-        Q[at["asks"], data] = self.c
-        for i, end in enumerate("ab"):
-            identity(w["0.0.V"], at[end], slice(i * P, (i + 1) * P))
-            identity(w["0.0.O"], slice(i * P, (i + 1) * P), at[f"end_{end}"])
+        c = self.c  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
+        match = [
+            Match({"next": 2 * c, "asks": -c}, {"position": 1}),
+            Match({"next": -c, "asks": c}, {"data": 1}, 1),
+        ]
+        return Attend((), match, {"end_a": {"a": 1}, "end_b": {"b": 1}})
 
-    def _compare(self, W1: Array, W2: Array) -> None:
+    @property
+    def _compare(self) -> list[Relu]:
         """H_a and H_b: a ReLU for each bit and sign; zero: whether a reading ended at v = 0."""
-        at, P = self.columns, self.P
-        for i, end in enumerate("ab"):
-            above, below = slice(2 * i * P, (2 * i + 1) * P), slice((2 * i + 1) * P, (2 * i + 2) * P)
-            for units, sign in ((above, 1), (below, -1)):
-                identity(W1, at["v"], units, sign)
-                identity(W1, at[f"end_{end}"], units, -sign)
-                W2[units, at[f"far_{end}"]] = 1
-        W1[at["start"], 4 * P], W1[at["v"], 4 * P] = 1, -1
-        W2[4 * P, at["zero"]] = 1
+        far = [
+            Relu({"v": sign, f"end_{end}": -sign}, 0, {Piece(f"far_{end}", 0, 1): 1})
+            for end in "ab"
+            for sign in (1, -1)
+        ]
+        return [*far, Relu({"start": 1, "v": -1}, 0, {"zero": 1}, 1)]
 
-    def _walk(self, W1: Array, b1: Array, W2: Array) -> None:
+    @property
+    def _walk(self) -> list[Relu]:
         """The next token; at the last one the answer alone, since all bits of v' are pushed below 0."""
-        at, P, first = self.columns, self.P, self.columns["token"].start
-        v = slice(first + 1, first + 1 + P)
-        terms = (
-            ("v", "", 1),
-            ("v", "far_a", -1),
-            ("v", "far_b", -1),
-            ("end_b", "far_a", 1),
-            ("end_a", "far_b", 1),
-        )
-        for i, (bit, unless, sign) in enumerate(terms):
-            units = slice(i * P, (i + 1) * P)
-            identity(W1, at[bit], units)
-            W1[at["last"], units] = -1
-            if unless:
-                W1[at[unless], units] = -1
-            identity(W2, units, v, sign)
-        once, twice, never = range(5 * P, 5 * P + 3)  # min(1, s) = ReLU(s) - ReLU(s - 1), s = seen + zero
-        for unit, sign in ((once, 1), (twice, 1), (never, -1)):
-            W1[at["seen"], unit] = W1[at["zero"], unit] = sign
-        W1[at["last"], [once, twice]], W1[at["last"], never], b1[twice] = -2, 1, -1
-        W2[[once, never], first], W2[twice, first] = 1, -1
+        seen, v = Piece("token", 0, 1), Piece("token", 1, self.P)
+        ways = ("v", "far_a", -1), ("v", "far_b", -1), ("end_b", "far_a", 1), ("end_a", "far_b", 1)
+        return [
+            Relu({"v": 1, "last": -1}, 0, {v: 1}),
+            *(Relu({bit: 1, "last": -1, unless: -1}, 0, {v: sign}) for bit, unless, sign in ways),
+            Relu({"seen": 1, "zero": 1, "last": -2}, 0, {seen: 1}),  # min(1, s) = ReLU(s) - ReLU(s - 1),
+            Relu({"seen": 1, "zero": 1, "last": -2}, -1, {seen: -1}),  # s = seen + zero
+            Relu({"seen": -1, "zero": -1, "last": 1}, 0, {seen: 1}),
+        ]
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: an edge's bits are read up to T·e^-c, distances and bits are near integers."""
+        """At every step an edge's bits are read up to T·e^-c, distances and bits are near integers."""
         r, P, D, T = Roundoff.of(precision), self.P, self.D, self.task.length + self.steps
         if r is None or not holds(precision, max(2 * P + 2, D, self.T), self.c * (self.T + 1)):
             return None
@@ -177,7 +143,3 @@ class IsTreeBySoftmax(Construction):
         bit = settled(settled(5 * (term + r.sums(5)), 1, r), 1, r)
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * D * (1 + digit) * (r.u + r.sums(D)))
-
-    @classmethod
-    def examples(cls) -> tuple[IsTreeBySoftmax, ...]:
-        return (cls(IsTree(4)),)

@@ -13,14 +13,13 @@ size D + 1.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from limen.constructions._convolution import look_back, look_back_text
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.constructions._labelled import Labelled
+from limen.constructions._program import Attend, Tier
 from limen.core.architecture import Architecture
 from limen.core.task import Task
-from limen.core.weights import Weights
 from limen.mixers.mamba2 import Mamba2
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
@@ -38,26 +37,21 @@ class NearestNeighborByConvolution(Labelled):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> NearestNeighborByConvolution:
-        m = found(architecture, Mamba2)
-        sizes = {"h": m.h, "d": m.d, "s": m.s, "c": m.c} if isinstance(m, Mamba2) else {}
-        return cls(task=task, **sizes)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))  # type: ignore[arg-type]
 
     @property
     def mixer(self) -> Mamba2:
         return Mamba2(self.h, self.d, self.s, c=self.c)
 
     @property
-    def first(self) -> str:
-        return look_back_text(self.mixer, self.task.points)
-
-    def tell(self, w: Weights) -> None:
-        at = self.columns
-        marks = tuple(at[name].start for name in ("point", "labelled", "asks"))
-        look_back(w, self.mixer, at["id"], at["before"], marks)
-
-    def hints(self) -> dict[str, Any]:
-        """A label is told the point before it; then the query looks at the label of the nearest point."""
-        return {"looks": [[0, 0, 0, "labels", "back", 1], [1, 0, 0, "query", "nearest", "labels"]]}
+    def first(self) -> Tier:
+        """A label learns the point before it."""
+        return Tier(
+            [Attend([("labels", "back", 1)])],
+            look_back_text(self.mixer, self.task.points),
+            lambda w, at: look_back(w, self.mixer, at, "point", "labelled", "asks"),
+            {"before": self.task.points},
+        )
 
     @classmethod
     def examples(cls) -> tuple[NearestNeighborByConvolution, ...]:

@@ -14,15 +14,16 @@ size D + 1.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from limen.constructions._features import SHUT, linear_keys
-from limen.constructions._labelled import Labelled, Tables
+from limen.constructions._fields import Field
+from limen.constructions._labelled import Labelled
+from limen.constructions._program import Attend, Tier
 from limen.constructions._slots import Slots
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.task import Task
 from limen.core.weights import Weights
-from limen.model.embedding import Code
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 
@@ -43,26 +44,19 @@ class NearestNeighborBySlots(Labelled):
         return Slots(self.task.n, self.r, self.task.points)
 
     @property
-    def first(self) -> str:
-        return self.slots.text
+    def own(self) -> dict[str, Field]:
+        return self.slots.fields
 
     @property
-    def own(self) -> dict[str, int]:
-        return {"slot": self.r, "head": self.slots.heads}
+    def first(self) -> Tier:
+        """A label reads its pair's slot; the query has none."""
 
-    def laid(self) -> tuple[tuple[Code, ...], Tables]:
-        at = self.columns
-        return self.slots.codes(at["slot"].start, at["head"].start), self.slots.tables
+        def write(w: Weights, at: Columns) -> None:
+            self.slots.write(w, at, "point", "labelled")
+            w["Q"][at["asks"]] = w["K"][at["asks"]] = -SHUT
 
-    def tell(self, w: Weights) -> None:
-        at = self.columns
-        marks = at["slot"], at["head"], at["point"].start, at["labelled"].start
-        self.slots.write(w, marks, at["id"], at["before"])
-        w["0.0.Q"][at["asks"]] = w["0.0.K"][at["asks"]] = -SHUT
-
-    def hints(self) -> dict[str, Any]:
-        """A label reads its pair's slot; then the query looks at the label of the nearest point."""
-        return {"looks": [[0, 0, 0, "labels", "slot", "points"], [1, 0, 0, "query", "nearest", "labels"]]}
+        looks = [("labels", "slot", "points")]
+        return Tier([Attend(looks)], self.slots.text, write, {"before": self.task.points})
 
     @classmethod
     def examples(cls) -> tuple[NearestNeighborBySlots, ...]:

@@ -24,27 +24,24 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._cosines import FAR, Cosines
+from limen.constructions._cosines import Cosines
+from limen.constructions._fields import ONE, apart, bits, table, tokens
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
-from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
-from limen.core.construction import Construction
+from limen.constructions._program import Attend, Match, Program, Programmed, Tier
+from limen.constructions._weights import bits_for
+from limen.core.arrays import np
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 C2 = 16  # the score of one matching bit, as in eva_by_softmax
 
 
 @dataclass(frozen=True)
-class NearestNeighborBySoftmax(Construction):
+class NearestNeighborBySoftmax(Programmed):
     """Two layers of one head; ties go to the leftmost, or with `apart` there are none."""
 
     task: NearestNeighbor = NearestNeighbor()
+    small = tuple(NearestNeighbor(*size) for size in ((1, 2, 1), (2, 2, 1), (1, 2, 3), (1, 3, 1)))
     _: KW_ONLY
     apart: bool = False
 
@@ -57,52 +54,32 @@ class NearestNeighborBySoftmax(Construction):
         return Cosines(self.task, self.apart)
 
     @property
-    def columns(self) -> Columns:
-        P = self.P
-        return Columns.of(unit=self.task.D, label=1, position=P, labelled=1, asks=1, found=P, answer=1)
-
-    def frame(self) -> Frame:
-        n, D, P, at = self.cosines.task.n, self.task.D, self.P, self.columns
-        token = Code("token", 1, "token", at["unit"].start)  # and the label beside it
-        pairs = Segment(2 * n, (
-            token,
-            *binary("place", 2, P, at["position"].start),
-            Code("place", 1, "parity", at["labelled"].start),
-        ))  # fmt: skip
-        query = Segment(1, (token, Code("place", 1, "one", at["asks"].start)))
-        tables = (("token", self.task.vocab, D + 1), *binary_tables(P), ("parity", 2, 1), ("one", 1, 1))
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d={P},d_k={D + 1}),softmax(h=1,d=1,d_k={P + 1})"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, tables, (pairs, query)),
-            readout=Binary(at["answer"].start, 1),
+    def program(self) -> Program:
+        """The query looks at the nearest point, then at the label of its pair."""
+        n, D, P, cosines = self.task.n, self.task.D, self.P, self.cosines
+        unit, label = apart(table("token", self.task.vocab, D + 1, cosines.tokens), D, 1)
+        odd = table("parity", 2, 1, lambda: np.array([[0.0], [1.0]]), "place")
+        nearest = Attend(
+            [("query", "nearest", "points")],
+            cosines.matches({"unit": 1}, "position", "labelled"),
+            {"found": {"position": 1}},
         )
-
-    def weights(self) -> Weights:
-        frame, at, D, P = self.frame(), self.columns, self.task.D, self.P
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.token"][: self.task.points, :D] = self.cosines.units
-        w["embedding.token"][-1, D] = 1  # the last token is label 1
-        w["embedding.parity"][1] = w["embedding.one"][0] = 1
-        cosine, rest = slice(0, D), D
-        identity(w["0.0.Q"], at["unit"], cosine, self.cosines.c1)
-        w["0.0.Q"][at["asks"], rest] = self.cosines.c1
-        identity(w["0.0.K"], at["unit"], cosine)
-        w["0.0.K"][at["position"], rest] = self.cosines.steps
-        w["0.0.K"][at["labelled"], rest] = w["0.0.K"][at["asks"], rest] = -FAR
-        identity(w["0.0.V"], at["position"], slice(0, P))
-        identity(w["0.0.O"], slice(0, P), at["found"])
-        bits, labelled = slice(0, P), P
-        identity(w["1.0.Q"], at["found"], bits, 2 * C2)
-        w["1.0.Q"][at["asks"], bits] = -C2
-        w["1.0.Q"][at["asks"], labelled] = C2
-        identity(w["1.0.K"], at["position"], bits)
-        w["1.0.K"][at["labelled"], labelled] = 1
-        w["1.0.V"][at["label"], 0] = 1
-        w["1.0.O"][0, at["answer"]] = 1
-        return w
+        fetch = Attend(
+            [("query", "one", "labels")],
+            [
+                Match({"found": 2 * C2, "asks": -C2}, {"position": 1}),
+                Match({"asks": C2}, {"labelled": 1}),
+            ],
+            {"answer": {"label": 1}},
+        )
+        return Program(
+            text=[
+                tokens(2 * n, unit=unit, label=label, position=bits("place", P, 2), labelled=odd),
+                tokens(1, unit=unit, asks=ONE),
+            ],
+            layers=[Tier([nearest]), Tier([fetch])],
+            readout="answer",
+        )
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -121,8 +98,8 @@ class NearestNeighborBySoftmax(Construction):
     def _second_layer(self, off: arb, r: Roundoff) -> float | None:
         """The margin when layer 1 puts at most `off` of the winner's weight elsewhere."""
         n, P = self.task.n, self.P
-        found = retrieved(off, 2 * n + 1, r)
-        sure = min(2 * found.one - 1, 1 - 2 * found.zero, key=lower)  # |2i_b - 1|
+        winner = retrieved(off, 2 * n + 1, r)
+        sure = min(2 * winner.one - 1, 1 - 2 * winner.zero, key=lower)  # |2i_b - 1|
         bit = C2 * (sure - r.u - 3 * r.sums(2))
         if not bit > 0:
             return None
@@ -134,13 +111,4 @@ class NearestNeighborBySoftmax(Construction):
         return certified(answer * (1 - r.u) ** 3 - 2 * (2 * r.u + r.sums(1)))
 
     def hints(self) -> dict[str, Any] | None:
-        """The query looks at the nearest point, then at its label."""
-        nearest: list[list[Any]] = [
-            [0, 0, 0, "query", "nearest", "points"],
-            [1, 0, 0, "query", "one", "labels"],
-        ]
-        return None if self.apart else {"looks": nearest}
-
-    @classmethod
-    def examples(cls) -> tuple[NearestNeighborBySoftmax, ...]:
-        return tuple(cls(NearestNeighbor(*size)) for size in ((1, 2, 1), (2, 2, 1), (1, 2, 3), (1, 3, 1)))
+        return None if self.apart else super().hints()

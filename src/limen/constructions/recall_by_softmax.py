@@ -19,30 +19,24 @@ b = ⌈log₂V⌉; any q.  Scores are exact in bfloat16 while D ≤ 256 and b < 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords
+from limen.constructions._fields import ONE, Stretch
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
-from limen.constructions._weights import identity, zeros
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
-from limen.core.construction import Construction
+from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.recall import Recall
 
 
 @dataclass(frozen=True)
-class RecallBySoftmax(Construction):
+class RecallBySoftmax(Programmed):
     """A previous-token head, then a retrieval head."""
 
     task: Recall = Recall()
+    small = Recall(1, 2), Recall(1, 9), Recall(2, 7), Recall(2, 5, q=2)
 
     @property
     def position(self) -> BinaryWords:
@@ -58,47 +52,23 @@ class RecallBySoftmax(Construction):
         return contrast(self.task.length)
 
     @property
-    def columns(self) -> Columns:
-        D, b = self.position.k, self.id.k
-        return Columns.of(position=D, id=b, one=1, key=b, answer=b)
-
-    def frame(self) -> Frame:
-        at, D, b = self.columns, self.position.k, self.id.k
-        token = (
-            *self.position.codes("place", 1, at["position"].start),
-            *self.id.codes("token", 1, at["id"].start),
-            Code("place", 1, "one", at["one"].start),
+    def program(self) -> Program:
+        """All look at the even place of their pair, then the questions at the values."""
+        D, C = self.position.k, self.C
+        asks = ("even", "odd") if self.task.q > 1 else ("even",)
+        parity, rest = Piece("position", 0, 1), Piece("position", 1, D - 1)  # the least digit: +1 on values
+        fetch = Attend(
+            [(asker, "one", "evens") for asker in ("evens", "values", *asks)],
+            [Match({"one": -C}, {parity: 1}), Match({rest: C}, {rest: 1})],
+            {"key": {"id": 1}},
         )
-        tables = dict.fromkeys((*self.position.tables, *self.id.tables, ("one", 1, 1)))
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d={b},d_k={D}),softmax(h=1,d={b},d_k={b + 1})"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, tuple(tables), (Segment(self.task.length, token),)),
-            readout=Binary(at["answer"].start, b),
+        find = Attend(
+            [(asker, "one", "values") for asker in asks],
+            [Match({"id": C}, {"key": 1}), Match({"one": C}, {parity: 1})],
+            {"answer": {"id": 1 / 2, "one": 1 / 2}},  # signs become digits, (1 + T)/2
         )
-
-    def weights(self) -> Weights:
-        at, D, b, C = self.columns, self.position.k, self.id.k, self.C
-        w = zeros(self.frame())
-        self.position.fill(w)
-        self.id.fill(w)
-        w["embedding.one"][:] = 1
-        parity, word = at["position"].start, slice(0, b)  # the least digit of the position: +1 on values
-        identity(w["0.0.K"], at["position"], slice(0, D))
-        identity(w["0.0.Q"], at["position"], slice(0, D), C)
-        w["0.0.Q"][parity, 0] = 0
-        w["0.0.Q"][at["one"], 0] = -C
-        identity(w["0.0.V"], at["id"], word)
-        identity(w["0.0.O"], word, at["key"])
-        identity(w["1.0.K"], at["key"], word)
-        w["1.0.K"][parity, b] = 1
-        identity(w["1.0.Q"], at["id"], word, C)
-        w["1.0.Q"][at["one"], b] = C
-        identity(w["1.0.V"], at["id"], word, 1 / 2)  # signs become digits, (1 + T)/2
-        w["1.0.V"][at["one"]] = 1 / 2
-        identity(w["1.0.O"], word, at["answer"])
-        return w
+        token = {"position": self.position.field("place"), "id": self.id.field("token"), "one": ONE}
+        return Program([Stretch(self.task.length, token)], [Tier([fetch]), Tier([find])], "answer")
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -109,13 +79,3 @@ class RecallBySoftmax(Construction):
         fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, D, arb(0), r)), n, r), r)
         off = stray(n - 1, 2 * C, noise(C, b + 1, fetched, r))
         return certified(digits_margin(blur(off, n, r), b, r))
-
-    def hints(self) -> dict[str, Any]:
-        """All look at the even place of their pair, then the questions at the values."""
-        asks = ("even", "odd") if self.task.q > 1 else ("even",)
-        fetch: list[list[Any]] = [[0, 0, 0, asker, "one", "evens"] for asker in ("evens", "values", *asks)]
-        return {"looks": [*fetch, *([1, 0, 0, asker, "one", "values"] for asker in asks)]}
-
-    @classmethod
-    def examples(cls) -> tuple[RecallBySoftmax, ...]:
-        return cls(Recall(1, 2)), cls(Recall(1, 9)), cls(Recall(2, 7)), cls(Recall(2, 5, q=2))

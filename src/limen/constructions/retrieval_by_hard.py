@@ -7,18 +7,9 @@ it is copied, whatever the gap.  With `absent=true` the asking token is ahead of
 and says "absent".  Softmax needs a gap of some log n for the same [hahn2020].
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-from limen.constructions._hard import hardened
+from limen.constructions._hard import Hardened
 from limen.constructions.retrieval_by_softmax import RetrievalBySoftmax
-from limen.model.model import Frame
 
 
-@dataclass(frozen=True)
-class RetrievalByHard(RetrievalBySoftmax):
+class RetrievalByHard(Hardened, RetrievalBySoftmax):
     """One layer, one head."""
-
-    def frame(self) -> Frame:
-        return hardened(super().frame())

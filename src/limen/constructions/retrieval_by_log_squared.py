@@ -17,31 +17,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb
 
+from limen.constructions._fields import table, tokens, word
 from limen.constructions._lookup import blur, digits_margin, roundoff, stray
 from limen.constructions._margins import certified, in_balls
-from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
-from limen.constructions._words import fill_words
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
-from limen.core.construction import Construction
+from limen.constructions._program import Attend, Match, Program, Programmed, Tier
+from limen.constructions._weights import bits_for, digits
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
 from limen.errors import BadInput
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.retrieval import Retrieval
 
 
 @dataclass(frozen=True)
-class RetrievalByLogSquared(Construction):
+class RetrievalByLogSquared(Programmed):
     """One layer, one head."""
 
     task: Retrieval = Retrieval(4, 2, 2)
+    small = Retrieval(4, 2, 2), Retrieval(4, 3, 2), Retrieval(5, 3, 1)
 
     def __post_init__(self) -> None:
         if self.task.absent:
@@ -53,37 +47,20 @@ class RetrievalByLogSquared(Construction):
         return math.log(self.task.n) ** 2
 
     @property
-    def columns(self) -> Columns:
-        D, b = self.task.D, bits_for(self.task.answers)
-        return Columns.of(key=2 * D, value=b, query=2 * D, answer=b)
-
-    def frame(self) -> Frame:
-        at, D, V, b = self.columns, self.task.D, self.task.V, bits_for(self.task.answers)
-        value = Code("token", 1, "value", at["value"].start)
-        tables = *binary_tables(D), *binary_tables(D, table="nots"), ("value", V, b)
-        entries = Segment(self.task.n, (*_word(V, D, at["key"].start), value))
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d={b},d_k={2 * D})"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, tables, (entries, Segment(1, _word(1, D, at["query"].start)))),
-            readout=Binary(at["answer"].start, b),
+    def program(self) -> Program:
+        """The asking token looks for the entry."""
+        n, D, V, b = self.task.n, self.task.D, self.task.V, bits_for(self.task.answers)
+        value = table("value", V, b, lambda: digits(b)[:V])
+        match = [Match({"query": self.scale}, {"key": self.scale})]
+        return Program(
+            text=[tokens(n, key=word("token", D, V), value=value), tokens(1, query=word("token", D))],
+            layers=[Tier([Attend([("query", "one", "pairs")], match, {"answer": {"value": 1}})])],
+            readout="answer",
         )
-
-    def weights(self) -> Weights:
-        frame, at, D, b = self.frame(), self.columns, self.task.D, bits_for(self.task.answers)
-        w = zeros(frame)
-        fill_words(w, frame)
-        w["embedding.value"] = digits(b)[: self.task.V]
-        identity(w["0.0.K"], at["key"], slice(0, 2 * D), self.scale)
-        identity(w["0.0.Q"], at["query"], slice(0, 2 * D), self.scale)
-        identity(w["0.0.V"], at["value"], slice(0, b))
-        identity(w["0.0.O"], slice(0, b), at["answer"])
-        return w
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of a score's D products each is off by the roundings of its factors and of the sum."""
+        """Each of a score's D products is off by the roundings of its factors and of the sum."""
         n, D, gap = self.task.n, self.task.D, arb(self.scale) ** 2
         r = roundoff(precision, math.ceil(self.scale**2 * D) + 1)
         if r is None:
@@ -91,15 +68,3 @@ class RetrievalByLogSquared(Construction):
         noise = D * gap * ((1 + r.u) ** 5 * (1 + r.sums(2 * D)) - 1)
         off = (n - 1) * (2 * noise - gap).exp() + stray(1, 0, noise) * (-D * gap).exp()
         return certified(digits_margin(blur(off, n + 1, r), bits_for(self.task.answers), r))
-
-    def hints(self) -> dict[str, Any]:
-        return {"looks": [[0, 0, 0, "query", "one", "pairs"]]}
-
-    @classmethod
-    def examples(cls) -> tuple[RetrievalByLogSquared, ...]:
-        return cls(Retrieval(4, 2, 2)), cls(Retrieval(4, 3, 2)), cls(Retrieval(5, 3, 1))
-
-
-def _word(div: int, D: int, column: int) -> tuple[Code, ...]:
-    """(a, 1-a) of a = value // div."""
-    return binary("token", div, D, column) + binary("token", div, D, column + D, table="nots")

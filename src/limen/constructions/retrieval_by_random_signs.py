@@ -12,8 +12,6 @@ Width 2k + 2b, one head with keys of size k and values of size b = ⌈log₂V⌉
 keys are larger by 1, and b = ⌈log₂(V+1)⌉ [bhattamishra2024].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._lookup import RandomLookup
@@ -25,7 +23,4 @@ class RetrievalByRandomSigns(RandomLookup):
     """Option k: the length of a word; about 2 log₂N is the least with which all words differ."""
 
     task: Retrieval = Retrieval()
-
-    @classmethod
-    def examples(cls) -> tuple[RetrievalByRandomSigns, ...]:
-        return cls(Retrieval(4, 2, 2)), cls(Retrieval(3, 2, 3, absent=True)), cls(Retrieval(2, 3, 3), k=9)
+    small = Retrieval(4, 2, 2), Retrieval(3, 2, 3, absent=True), (Retrieval(2, 3, 3), {"k": 9})

@@ -10,8 +10,6 @@ Width 2D + 2b, one head with keys of size D and values of size b = ⌈log₂V⌉
 keys are larger by 1, and b = ⌈log₂(V+1)⌉ [chen2025].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from limen.constructions._lookup import BinaryLookup
@@ -23,13 +21,7 @@ class RetrievalBySoftmax(BinaryLookup):
     """Keys as the task writes them, in binary."""
 
     task: Retrieval = Retrieval()
-
-    @classmethod
-    def examples(cls) -> tuple[RetrievalBySoftmax, ...]:
-        found = Retrieval(4, 2, 2), Retrieval(2, 3, 3), Retrieval(1, 1, 1)
-        absent = (
-            Retrieval(3, 2, 3, absent=True),
-            Retrieval(2, 3, 4, absent=True),
-            Retrieval(1, 1, 1, absent=True),
-        )
-        return tuple(map(cls, (*found, *absent)))
+    small = (
+        *(Retrieval(*sizes) for sizes in ((4, 2, 2), (2, 3, 3), (1, 1, 1))),
+        *(Retrieval(*sizes, absent=True) for sizes in ((3, 2, 3), (2, 3, 4), (1, 1, 1))),
+    )

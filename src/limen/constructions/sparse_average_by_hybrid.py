@@ -12,12 +12,13 @@ One softmax head with keys of size ⌈log₂n⌉ + 1, then a state of one number
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from limen.constructions._fetched import Fetched
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.constructions._program import Logits, Program, Tier
 from limen.core.arrays import np
+from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage
@@ -28,18 +29,21 @@ class SparseAverageByHybrid(Fetched):
     """The state is a number from 0 to q."""
 
     task: SparseAverage = SparseAverage()
+    small = tuple(SparseAverage(*size) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (4, 4)))
 
     @property
-    def second(self) -> str:
-        return "relu_rnn(d=1,stages=2,inner=2)"
+    def program(self) -> Program:
+        """h is the machine's one cell: how many there are."""
+        return replace(super().program, more={"cells": {"count": [0]}})
 
-    def add(self, w: Weights) -> None:
-        at, kept, new = self.columns, 0, 1
-        w["1.0.W1"][0, kept] = w["1.0.U"][at["fetched"], new] = 1
-        w["1.0.U"][at["asks"], new], w["1.0.b1"][new] = 2, -2  # nothing is added elsewhere
-        w["1.0.W2"][:, 0] = w["1.0.O"][:, at["answer"]] = 1
-        a = np.arange(self.task.q + 1.0)
-        w["readout.U"][at["answer"]], w["readout.u"][:] = 2 * a, -np.square(a)
+    @property
+    def second(self) -> Tier:
+        return Tier(mixer="relu_rnn(d=1,stages=2,inner=2)", write=_add, fills={"answer": 1})
+
+    @property
+    def readout(self) -> Logits:
+        q = self.task.q
+        return Logits({"answer": lambda: 2 * np.arange(q + 1.0)}, lambda: -np.square(np.arange(q + 1.0)))
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -50,10 +54,10 @@ class SparseAverageByHybrid(Fetched):
         error = self.fetching(r)
         return certified(1 - 2 * q * (q + 1) * (error + 4 * r.u)) if error > 0 else 1.0
 
-    def hints(self) -> dict[str, Any]:
-        """h is the machine's one cell: how many there are."""
-        return {"looks": self.looks, "cells": {"count": [0]}}
 
-    @classmethod
-    def examples(cls) -> tuple[SparseAverageByHybrid, ...]:
-        return tuple(cls(SparseAverage(*size)) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (4, 4)))
+def _add(w: Weights, at: Columns) -> None:
+    """The recurrence: what is kept, and what is new."""
+    kept, new = 0, 1
+    w["W1"][0, kept] = w["U"][at["fetched"], new] = 1
+    w["U"][at["asks"], new], w["b1"][new] = 2, -2  # nothing is added elsewhere
+    w["W2"][:, 0] = w["O"][:, at["answer"]] = 1

@@ -41,6 +41,8 @@ else:
 class SparseAverageByPolytope(SetQuery):
     """Two layers; keys of 2q+1 numbers."""
 
+    small = tuple(SparseAverage(*size) for size in ((1, 1), (5, 1), (5, 2), (8, 2), (6, 3), (4, 4)))
+
     @property
     def key_size(self) -> int:
         return 2 * self.task.q + 1
@@ -90,7 +92,3 @@ class SparseAverageByPolytope(SetQuery):
         for d in self.nearest if q < n else ():
             δ *= 2 * (arb(d) / n).sin_pi() ** 2
         return self.set_margin(noise, (c * δ - 2 * noise) * (1 - r.u), (FLAG - noise) * (1 - r.u), r)
-
-    @classmethod
-    def examples(cls) -> tuple[SparseAverageByPolytope, ...]:
-        return tuple(cls(SparseAverage(*size)) for size in ((1, 1), (5, 1), (5, 2), (8, 2), (6, 3), (4, 4)))

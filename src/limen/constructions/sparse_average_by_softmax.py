@@ -16,16 +16,15 @@ as q² and 1 apart: t significant bits reach about q = 2^{t/2 - 1}.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb
 
 from limen.constructions._fetched import Fetched
 from limen.constructions._lookup import blur, roundoff, stray
 from limen.constructions._margins import in_balls
-from limen.constructions._sparse_average import mean_error, mean_margin, read_mean
+from limen.constructions._program import Attend, Match, Tier
+from limen.constructions._sparse_average import mean_error, mean_margin
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage
 
 
@@ -34,16 +33,13 @@ class SparseAverageBySoftmax(Fetched):
     """Two layers of one head."""
 
     task: SparseAverage = SparseAverage()
+    small = tuple(SparseAverage(*size) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (6, 3), (4, 4)))
 
     @property
-    def second(self) -> str:
-        return "softmax(h=1,d=1)"
-
-    def add(self, w: Weights) -> None:
-        at = self.columns
-        w["1.0.Q"][at["asks"]] = self.C
-        w["1.0.K"][at["asks"]] = w["1.0.V"][at["fetched"]] = w["1.0.O"][:, at["answer"]] = 1
-        read_mean(w, self.task.q, at["answer"])
+    def second(self) -> Tier:
+        """The last one looks at all questions alike."""
+        match = [Match({"asks": self.C}, {"asks": 1})]
+        return Tier([Attend([("last", "share", "y")], match, {"answer": {"fetched": 1}})], "softmax(h=1,d=1)")
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -54,11 +50,3 @@ class SparseAverageBySoftmax(Fetched):
         others = blur(stray(self.task.n, self.C, arb(0)), self.task.length, r)
         mean = mean_error(others, arb(0), q, r)  # of q numbers: what the others change stands in `others`
         return mean_margin(fetched + mean * (1 + fetched), q, r)
-
-    def hints(self) -> dict[str, Any]:
-        """The last one looks at all questions alike."""
-        return {"looks": [*self.looks, [1, 0, 0, "last", "share", "y"]]}
-
-    @classmethod
-    def examples(cls) -> tuple[SparseAverageBySoftmax, ...]:
-        return tuple(cls(SparseAverage(*size)) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (6, 3), (4, 4)))

@@ -13,18 +13,17 @@ which one coordinate is used; width 2⌈log₂n⌉ + 5.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from flint import arb
 
 from limen.constructions._features import SHUT, linear_keys
 from limen.constructions._fetched import Fetched
 from limen.constructions._margins import Roundoff, holds, in_balls
-from limen.constructions._sparse_average import mean_margin, read_mean
+from limen.constructions._program import Attend, Match, Tier
+from limen.constructions._sparse_average import mean_margin
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage
 
 
@@ -41,14 +40,13 @@ class SparseAverageBySoftmaxLinear(Fetched):
         return cls(task=task, d_k=linear_keys(architecture))  # type: ignore[arg-type]
 
     @property
-    def second(self) -> str:
-        return f"linear(h=1,d=1,d_k={self.d_k})"
-
-    def add(self, w: Weights) -> None:
-        at = self.columns
-        w["1.0.K"][at["data"], 0] = w["1.0.Q"][at["asks"], 1:] = w["1.0.Q"][at["data"]] = -SHUT
-        w["1.0.V"][at["fetched"]] = w["1.0.O"][:, at["answer"]] = 1
-        read_mean(w, self.task.q, at["answer"])
+    def second(self) -> Tier:
+        """The questions take the mean over those so far; the data are shut."""
+        match = [Match({"data": -SHUT}, {"data": -SHUT})]
+        if self.d_k > 1:
+            match.append(Match({"asks": -SHUT, "data": -SHUT}, {}, self.d_k - 1))
+        looks = [(asker, "mean", "y") for asker in ("y", "last")]
+        return Tier([Attend(looks, match, {"answer": {"fetched": 1}})], f"linear(h=1,d=1,d_k={self.d_k})")
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -63,10 +61,6 @@ class SparseAverageBySoftmaxLinear(Fetched):
             else arb(0)
         )
         return mean_margin(mean, q, r)
-
-    def hints(self) -> dict[str, Any]:
-        """The questions take the mean over those so far."""
-        return {"looks": [*self.looks, *([1, 0, 0, asker, "mean", "y"] for asker in ("y", "last"))]}
 
     @classmethod
     def examples(cls) -> tuple[SparseAverageBySoftmaxLinear, ...]:

@@ -21,24 +21,22 @@ ReLUs for each p.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
-from typing import Any
 
 from flint import arb, fmpz
 
+from limen.constructions._fields import ONE, Field, signs, table, tokens
 from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff, certified, holds, in_balls, retrieved
-from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
-from limen.constructions._words import decide, decided
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Match, Program, Programmed, Tier
+from limen.constructions._weights import bits_for, digits
+from limen.constructions._words import decided, verdict
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
+from limen.core.weights import Array, Weights
 from limen.model.local import Mlp
-from limen.model.model import Frame
 from limen.tasks.three_sum import ThreeSum
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
@@ -46,18 +44,19 @@ POOL = 64  # what a partner is worth to the last layer; e^-64 for a fetch
 
 
 @dataclass(frozen=True)
-class ThreeSumByEncoder(Construction):
+class ThreeSumByEncoder(Programmed):
     """Residues modulo the first primes, each in signs."""
 
     task: ThreeSum = ThreeSum()
+    small = tuple(ThreeSum(n, M) for n, M in ((2, 3), (3, 5), (4, 4), (2, 16), (6, 3)))
 
     @property
     def primes(self) -> tuple[int, ...]:
         """The first ones whose product is 3M or more."""
-        found = [2]
-        while prod(found) < 3 * self.task.M:
-            found.append(next(p for p in range(found[-1] + 1, 2 * found[-1] + 1) if fmpz(p).is_prime()))
-        return tuple(found)
+        primes = [2]
+        while prod(primes) < 3 * self.task.M:
+            primes.append(next(p for p in range(primes[-1] + 1, 2 * primes[-1] + 1) if fmpz(p).is_prime()))
+        return tuple(primes)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -77,62 +76,41 @@ class ThreeSumByEncoder(Construction):
         return 1 << self.P.bit_length()
 
     @property
-    def columns(self) -> Columns:
-        b, P, r = self.b, self.P, len(self.primes)
-        data = {"word": b, "place": P, "data": 1, "residue": r}
-        return Columns.of(**data, q=r, asks=1, heard=r, partner0=b, partner1=b, partner2=b, met=1, verdict=1)
-
-    def frame(self) -> Frame:
-        at, n, P, b, r = self.columns, self.task.n, self.P, self.b, len(self.primes)
-        starts = at["word"].start + np.cumsum([0, *self.sizes[:-1]])
-        word = tuple(Code("token", 1, f"word{p}", int(c)) for p, c in zip(self.primes, starts, strict=True))
-        residue, q = (
-            tuple(Code("token", 1, f"mod{p}", at[name].start + i) for i, p in enumerate(self.primes))
-            for name in ("residue", "q")
+    def program(self) -> Program:
+        """All x look at q, then for a partner, else at q; q looks for an x that met."""
+        r, place, token = len(self.primes), signs("place", self.P), Field(0)
+        word = sum(map(_word, self.primes, self.sizes), token)
+        residue = sum((table(f"mod{p}", p, 1, partial(_residues, p)) for p in self.primes), token)
+        hear = Attend([("x", "one", "q")], [Match({"data": POOL}, {"asks": 1})], {"heard": {"q": 1}})
+        pool = Attend(
+            [("q", "exists", "x", "q")],
+            [Match({"asks": 1}, {"met": POOL, "data": -POOL / 2})],
+            {"verdict": {"data": 1}},
         )
-        x = *word, *residue, *binary("place", 1, P, at["place"].start, "signs"), self._one("data")
-        sizes = zip(self.primes, self.sizes, strict=True)
-        tables = [(f"word{p}", p, size) for p, size in sizes] + [(f"mod{p}", p, 1) for p in self.primes]
-        heads = f"h=1,d={r},d_k=1", f"h=3,d=1,d_k={b + P + 2}", "h=1,d=1"
-        return Frame(
-            Architecture.parse(",".join(f"softmax({sizes},bidirectional=true)" for sizes in heads)),
-            at.width,
-            self.task.answers,
-            Codes(
-                at.width,
-                (*tables, *binary_tables(P, table="signs"), ("one", 1, 1)),
-                (Segment(n, x), Segment(1, (*q, self._one("asks")))),
-            ),
-            (Mlp(sum(2 * p + 1 for p in self.primes)), None, None),
+        first, second, third = (
+            f"softmax({sizes},bidirectional=true)"
+            for sizes in (f"h=1,d={r},d_k=1", f"h=3,d=1,d_k={self.b + self.P + 2}", "h=1,d=1")
+        )
+        units = Mlp(sum(2 * p + 1 for p in self.primes))
+        partners = {f"partner{s}": self.b for s in range(3)}
+        return Program(
+            text=[
+                tokens(self.task.n, word=word, residue=residue, place=place, data=ONE),
+                tokens(1, q=residue, asks=ONE),
+            ],
+            layers=[
+                Tier([hear], first, self._subtract, partners, local=units),
+                Tier([self._meet(s) for s in range(3)], second),
+                Tier([pool], third),
+            ],
+            readout=verdict("verdict", high=1),
+            first=("word", "place", "data"),
         )
 
-    def _one(self, name: str) -> Code:
-        return Code("place", 1, "one", self.columns[name].start)
-
-    def weights(self) -> Weights:
-        at, r = self.columns, len(self.primes)
-        w = zeros(self.frame())
-        w["embedding.one"][:] = 1
-        for name in w:
-            if name.startswith("embedding.signs"):
-                w[name] = 2 * digits(int(name.removeprefix("embedding.signs"))) - 1
-        for p, size in zip(self.primes, self.sizes, strict=True):
-            w[f"embedding.word{p}"], w[f"embedding.mod{p}"][:, 0] = 2 * digits(size)[:p] - 1, np.arange(p)
-        w["0.0.Q"][at["data"]], w["0.0.K"][at["asks"]] = POOL, 1
-        identity(w["0.0.V"], at["q"], slice(0, r))
-        identity(w["0.0.O"], slice(0, r), at["heard"])
-        self._subtract(w)
-        for s in range(3):
-            self._meet(w, s)
-        w["2.0.K"][at["met"]], w["2.0.K"][at["data"]] = POOL, -POOL / 2
-        w["2.0.Q"][at["asks"]] = w["2.0.V"][at["data"]] = w["2.0.O"][:, at["verdict"]] = 1
-        decide(w, at["verdict"], high=1)
-        return w
-
-    def _subtract(self, w: Weights) -> None:
+    def _subtract(self, w: Weights, at: Columns) -> None:
         """[v = m] = relu(v - m + 1) - 2·relu(v - m) + relu(v - m - 1), v = x_j mod p + q mod p; 0 at q."""
-        at, first, column = self.columns, 0, 0
-        W1, b1, W2 = (w[f"0.local.{name}"] for name in ("W1", "b1", "W2"))
+        first, column = 0, 0
+        W1, b1, W2 = (w[f"local.{name}"] for name in ("W1", "b1", "W2"))
         for i, (p, size) in enumerate(zip(self.primes, self.sizes, strict=True)):
             units = slice(first, first + 2 * p + 1)
             W1[[at["residue"].start + i, at["heard"].start + i], units] = 1
@@ -146,19 +124,16 @@ class ThreeSumByEncoder(Construction):
                         W2[first + unit, to] += factor * signs
             first, column = units.stop, column + size
 
-    def _meet(self, w: Weights, s: int) -> None:
+    def _meet(self, s: int) -> Attend:
         """Score c(A⟨T(x_k), T(partner)⟩ - ⟨T(k), T(j)⟩ + P - 1 - A·b) at data, 0 at q; q looks at itself."""
-        at, b, P, A = self.columns, self.b, self.P, self.A
-        size = b + P + 2
-        Q, K = (w[f"1.0.{name}"][:, s * size : (s + 1) * size] for name in "QK")  # views
-        identity(K, at["word"], slice(0, b))
-        identity(K, at["place"], slice(b, b + P))
-        K[at["data"], b + P] = 1
-        identity(Q, at[f"partner{s}"], slice(0, b), A * C)
-        identity(Q, at["place"], slice(b, b + P), -C)
-        Q[at["data"], b + P] = C * (P - 1 - A * b)
-        K[at["asks"], b + P + 1], Q[at["asks"], b + P + 1] = 1, POOL
-        w["1.0.V"][at["data"], s] = w["1.0.O"][s, at["met"]] = 1
+        b, P, A = self.b, self.P, self.A
+        match = [
+            Match({f"partner{s}": A * C}, {"word": 1}),
+            Match({"place": -C}, {"place": 1}),
+            Match({"data": C * (P - 1 - A * b)}, {"data": 1}),
+            Match({"asks": POOL}, {"asks": 1}),
+        ]
+        return Attend([("x", "exists", "x", "q"), ("q", "one", "q")], match, {"met": {"data": 1}})
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -171,16 +146,14 @@ class ThreeSumByEncoder(Construction):
         met = retrieved((n + 1) * arb(-C).exp(), n + 1, r)
         yes = POOL * (met.one * (1 - r.u) ** 3 - arb(1) / 2) * (1 - r.u)
         no = POOL * (arb(1) / 2 - 3 * met.zero * (1 + r.u) ** 3) * (1 - r.u)
-        found, none = retrieved((-yes).exp(), n + 1, r), retrieved(n * (-no).exp(), n + 1, r)
-        return certified(decided(found.one, none.zero, r))
+        some, none = retrieved((-yes).exp(), n + 1, r), retrieved(n * (-no).exp(), n + 1, r)
+        return certified(decided(some.one, none.zero, r))
 
-    def hints(self) -> dict[str, Any]:
-        """All x look at q, then for a partner, else at q; q looks for an x that met."""
-        looks: list[list[Any]] = [[0, 0, 0, "x", "one", "q"]]
-        for s in range(3):
-            looks += [[1, 0, s, "x", "exists", "x", "q"], [1, 0, s, "q", "one", "q"]]
-        return {"looks": [*looks, [2, 0, 0, "q", "exists", "x", "q"]]}
 
-    @classmethod
-    def examples(cls) -> tuple[ThreeSumByEncoder, ...]:
-        return tuple(cls(ThreeSum(n, M)) for n, M in ((2, 3), (3, 5), (4, 4), (2, 16), (6, 3)))
+def _word(p: int, size: int) -> Field:
+    """A residue modulo p in signs."""
+    return table(f"word{p}", p, size, lambda: 2 * digits(size)[:p] - 1)
+
+
+def _residues(p: int) -> Array:
+    return np.arange(float(p))[:, None]

@@ -27,34 +27,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from flint import arb
 
 from limen.constructions._adders import carry
+from limen.constructions._fields import ONE, Stretch, bits
 from limen.constructions._lookup import contrast
 from limen.constructions._machines import MACHINES, TIMES
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
-from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
+from limen.constructions._weights import bits_for, digits, identity
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.turing_machine import SYMBOLS, TuringMachine
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
+from limen.core.weights import Array, Weights
 from limen.model.local import Mlp
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.turing import Turing
 
 
 @dataclass(frozen=True)
-class TuringByRecurrence(Construction):
+class TuringByRecurrence(Programmed):
     """The answer is the last digit of the next token: the symbol that the halted machine reads."""
 
     task: Turing = Turing()
+    small = (
+        *(Turing(n) for n in (2, 3, 4, 5, 6)),
+        *(Turing(n, program="increment") for n in (2, 3, 5, 8)),
+    )
 
     @property
     def machine(self) -> TuringMachine:
@@ -85,42 +85,47 @@ class TuringByRecurrence(Construction):
         return Columns.of(symbol=2, left=1, stay=1, state=bits_for(len(self.machine.states)))
 
     @property
-    def columns(self) -> Columns:
-        token, P = self.token.width, self.P
-        written = {"token": token, "one": 1, "later": 1, "time": bits_for(self.T)}
-        return Columns.of(**written, head=P, wrote=P, read=2, next=token)
+    def answers(self) -> int:
+        return 1 << self.token.width
 
-    def frame(self) -> Frame:
-        at, token, P = self.columns, self.token.width, self.P
-        time = at["time"].stop - at["time"].start
-        first = (*binary("token", 1, token, at["token"].start), Code("place", 1, "one", at["one"].start))
-        count = (Code("place", 1, "one", at["later"].start), *binary("place", 1, time, at["time"].start))
-        segments = Segment(1, first), Segment(self.T, (*first, *count))
-        return Frame(
-            Architecture.parse(f"relu_rnn(d={2 * P},stages=2,inner={4 * P}),softmax(h=1,d=2,d_k={P + 2})"),
-            at.width,
-            1 << token,
-            Codes(at.width, (("one", 1, 1), *binary_tables(token, time)), segments),
-            (None, Mlp(len(self.machine.states) * len(SYMBOLS))),
-            readout=Binary(at["next"].start, token),
+    @property
+    def program(self) -> Program:
+        """The head's cell and the cell that was written are the state; all later tokens read the tape."""
+        P, size, c, A = self.P, self.token.width, self.c, 1 << self.T.bit_length()
+        tape = Attend(
+            [("later", "latest", "later", "first")],
+            [  # -H = Σ(2a - 1)w - Σa, a the head's cell, w the token's
+                Match({"head": 2 * A * c, "one": -A * c}, {"wrote": 1}),
+                Match({"head": -A * c}, {"later": 1}, 1),
+                Match({"one": c}, {"later": 1, "time": self._powers}, 1),
+            ],
+            {"read": {Piece("token", self.token["symbol"].start, 2): 1}},
+        )
+        token = {"token": bits("token", size), "one": ONE}
+        count = {"later": ONE, "time": bits("place", bits_for(self.T))}
+        recurrence = f"relu_rnn(d={2 * P},stages=2,inner={4 * P})"
+        table = Mlp(len(self.machine.states) * len(SYMBOLS))
+        return Program(
+            text=[Stretch(1, token), Stretch(self.T, token | count)],
+            layers=[
+                Tier(mixer=recurrence, write=self._count, fills={"head": P, "wrote": P}),
+                Tier([tape], write=self._act, fills={"next": size}, local=table),
+            ],
+            readout="next",
+            groups=("one",),
+            more={"cells": {"head": list(range(P)), "wrote": list(range(P, 2 * P))}},
         )
 
-    def weights(self) -> Weights:
-        frame = self.frame()
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.one"][:] = 1
-        self._count(w)
-        self._look(w)
-        self._act(w)
-        return w
+    def _powers(self) -> Array:
+        """(bits of a time, 1): what each is worth."""
+        return 2.0 ** np.arange(float(bits_for(self.T)))[:, None]
 
-    def _count(self, w: Weights) -> None:
+    def _count(self, w: Weights, at: Columns) -> None:
         """The head's cell goes with the token's move; the cell where it was is the one the token wrote."""
-        at, P = self.columns, self.P
+        P = self.P
         left, stay = (at["token"].start + self.token[name].start for name in ("left", "stay"))
         one = at["one"].start
-        U, W1, b1, W2 = (w[f"0.0.{name}"] for name in ("U", "W1", "b1", "W2"))
+        U, W1, b1, W2 = (w[name] for name in ("U", "W1", "b1", "W2"))
         head, wrote = slice(0, P), slice(P, 2 * P)
         added, was, carries = slice(0, P), slice(P, 2 * P), slice(2 * P, 4 * P)
         identity(W1, head, added)
@@ -132,34 +137,18 @@ class TuringByRecurrence(Construction):
         U[one, 0], U[stay, 0], U[left, 1:P] = 1, -1, 1
         U[one, carries], U[stay, carries] = 1, -1
         U[left, carries] = (2.0 ** np.arange(1, P + 1).astype(np.float64) - 2).repeat(2)
-        identity(w["0.0.O"], head, at["head"])
-        identity(w["0.0.O"], wrote, at["wrote"])
+        identity(w["O"], head, at["head"])
+        identity(w["O"], wrote, at["wrote"])
 
-    def _look(self, w: Weights) -> None:
-        """The symbol of the latest token that wrote the head's cell."""
-        at, P = self.columns, self.P
-        A = 1 << self.T.bit_length()
-        Q, K = w["1.0.Q"], w["1.0.K"]
-        cell, written, age = slice(0, P), P, P + 1
-        identity(K, at["wrote"], cell)
-        K[at["later"], written] = K[at["later"], age] = 1
-        K[at["time"], age] = 2.0 ** np.arange(bits_for(self.T))
-        identity(
-            Q, at["head"], cell, 2 * A * self.c
-        )  # -H = Σ(2a - 1)w - Σa, a the head's cell, w the token's
-        Q[at["one"], cell] = -A * self.c
-        Q[at["head"], written] = -A * self.c
-        Q[at["one"], age] = self.c
-        identity(w["1.0.V"], self._bits("symbol"), slice(0, 2))
-        identity(w["1.0.O"], slice(0, 2), at["read"])
-
-    def _act(self, w: Weights) -> None:
+    def _act(self, w: Weights, at: Columns) -> None:
         """The ReLU of a state and a symbol is 1 where these are the present ones, and writes what follows."""
-        machine, at, token = self.machine, self.columns, self.token
-        W1, b1, W2 = (w[f"1.local.{name}"] for name in ("W1", "b1", "W2"))
+        machine, token = self.machine, self.token
+        W1, b1, W2 = (w[f"local.{name}"] for name in ("W1", "b1", "W2"))
+        first = at["token"].start
+        bits_of_state = slice(first + token["state"].start, first + token["state"].stop)
         for u, (state, symbol) in enumerate(product(machine.states, SYMBOLS)):
             after, written, move = machine.step(state, symbol)
-            for value, columns in ((machine.states.index(state), self._bits("state")), (symbol, at["read"])):
+            for value, columns in ((machine.states.index(state), bits_of_state), (symbol, at["read"])):
                 code = digits(columns.stop - columns.start)[value]
                 W1[columns, u] = 2 * code - 1
                 b1[u] -= code.sum()
@@ -167,14 +156,9 @@ class TuringByRecurrence(Construction):
             following = machine.states.index(after) << token["state"].start
             W2[u, at["next"]] = digits(token.width)[written | move << token["left"].start | following]
 
-    def _bits(self, name: str) -> slice:
-        """Where this part of the position's own token stands."""
-        first, part = self.columns["token"].start, self.token[name]
-        return slice(first + part.start, first + part.stop)
-
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
+        """At every step counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
         r, T, token = Roundoff.of(precision), self.T, self.token.width
         units = len(self.machine.states) * len(SYMBOLS)
         largest = self.c * (2 * self.P + 1) << T.bit_length()
@@ -185,14 +169,3 @@ class TuringByRecurrence(Construction):
         bit = settled(units * (unit + r.sums(units)), 1, r)
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * token * (1 + digit) * (r.u + r.sums(token)))
-
-    def hints(self) -> dict[str, Any]:
-        """Where the head's cell and the cell that was written stand in the state; who reads the tape."""
-        P = self.P
-        looks = [[1, 0, 0, "later", "latest", "later", "first"]]
-        return {"looks": looks, "cells": {"head": list(range(P)), "wrote": list(range(P, 2 * P))}}
-
-    @classmethod
-    def examples(cls) -> tuple[TuringByRecurrence, ...]:
-        palindromes = tuple(cls(Turing(n)) for n in (2, 3, 4, 5, 6))
-        return *palindromes, *(cls(Turing(n, program="increment")) for n in (2, 3, 5, 8))

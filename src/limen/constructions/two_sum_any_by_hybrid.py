@@ -19,63 +19,37 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._margins import certified, in_balls
-from limen.constructions._partners import Partners
-from limen.constructions._weights import zeros
-from limen.constructions._words import decide
-from limen.core.architecture import Architecture
+from limen.constructions._partners import Partnered
+from limen.constructions._program import Tier
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
-from limen.model.model import Frame
 from limen.tasks.two_sum_any import TwoSumAny
 
 
 @dataclass(frozen=True)
-class TwoSumAnyByHybrid(Construction):
+class TwoSumAnyByHybrid(Partnered):
     """Four heads, then a recurrence whose state is 0 or 1."""
 
     task: TwoSumAny = TwoSumAny()
+    small = tuple(TwoSumAny(n, M) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))
 
     @property
-    def partners(self) -> Partners:
-        return Partners(self.task.n, self.task.M)
+    def high(self) -> int:
+        return 0
 
     @property
-    def columns(self) -> Columns:
-        return self.partners.columns
-
-    def frame(self) -> Frame:
-        return Frame(
-            Architecture.parse(f"{self.partners.heads},relu_rnn(d=1,stages=2,inner=2)"),
-            self.columns.width,
-            self.task.answers,
-            self.partners.embedding,
-        )
-
-    def weights(self) -> Weights:
-        frame, at = self.frame(), self.columns
-        w = zeros(frame)
-        self.partners.fill(w, frame)
-        alone, met = 0, 1  # inside: nobody had met a partner before, and this token has
-        w["1.0.W1"][0, alone] = 1
-        w["1.0.U"][at["first"], alone] = 1
-        w["1.0.U"][at["met"], met] = 4
-        w["1.0.U"][at["first"], met] = -8  # there `met` is 2
-        w["1.0.b1"][met] = -2
-        w["1.0.W2"][:, 0] = np.array([1, -1])
-        w["1.0.O"][:, at["verdict"]] = 1
-        decide(w, at["verdict"], high=0)
-        return w
+    def second(self) -> Tier:
+        return Tier(mixer="relu_rnn(d=1,stages=2,inner=2)", write=_watch, fills={"verdict": 1})
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         """h is 0 or 1 and the logits ±(h - 1/2), all exact."""
-        r = self.partners.roundoff(precision)
+        r = self.roundoff(precision)
         if r is None:
             return None
-        met = self.partners.met(r)
+        met = self.met(r)
         clear = met.one > arb(3) / 4 + 2 * r.u and met.zero < arb(1) / 4
         return certified(arb(1)) if clear else None
 
@@ -86,6 +60,14 @@ class TwoSumAnyByHybrid(Construction):
         alone = [[0, 0, head, "first", "one", "first"] for head in range(4)]
         return {"looks": later + first + alone, "cells": {"found": [0]}}
 
-    @classmethod
-    def examples(cls) -> tuple[TwoSumAnyByHybrid, ...]:
-        return tuple(cls(TwoSumAny(n, M)) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))
+
+def _watch(w: Weights, at: Columns) -> None:
+    """The recurrence.  Inside: nobody had met a partner before, and this token has."""
+    alone, met = 0, 1
+    w["W1"][0, alone] = 1
+    w["U"][at["first"], alone] = 1
+    w["U"][at["met"], met] = 4
+    w["U"][at["first"], met] = -8  # there `met` is 2
+    w["b1"][met] = -2
+    w["W2"][:, 0] = np.array([1, -1])
+    w["O"][:, at["verdict"]] = 1

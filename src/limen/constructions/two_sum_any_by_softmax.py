@@ -20,69 +20,47 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._margins import certified, in_balls, retrieved
-from limen.constructions._partners import Partners
-from limen.constructions._weights import zeros
-from limen.constructions._words import decide, decided
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
-from limen.core.construction import Construction
+from limen.constructions._partners import Partnered
+from limen.constructions._program import Attend, Match, Tier
+from limen.constructions._words import decided
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.model import Frame
 from limen.tasks.two_sum_any import TwoSumAny
 
 
 @dataclass(frozen=True)
-class TwoSumAnyBySoftmax(Construction):
+class TwoSumAnyBySoftmax(Partnered):
     """Two layers, four heads and one."""
 
     task: TwoSumAny = TwoSumAny()
-
-    @property
-    def partners(self) -> Partners:
-        return Partners(self.task.n, self.task.M)
+    small = tuple(TwoSumAny(n, M) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))
 
     @property
     def worth(self) -> int:
         """What a met partner is worth."""
-        return 2 * self.partners.c
+        return 2 * self.c
 
     @property
-    def columns(self) -> Columns:
-        return self.partners.columns
+    def high(self) -> int:
+        return 1
 
-    def frame(self) -> Frame:
-        return Frame(
-            Architecture.parse(f"{self.partners.heads},softmax(h=1,d=1)"),
-            self.columns.width,
-            self.task.answers,
-            self.partners.embedding,
-        )
-
-    def weights(self) -> Weights:
-        frame, at = self.frame(), self.columns
-        w = zeros(frame)
-        self.partners.fill(w, frame)
+    @property
+    def second(self) -> Tier:
         C = self.worth
-        w["1.0.K"][at["met"]] = C
-        w["1.0.K"][at["first"]] = C / 2 - 2 * C  # there `met` is 2
-        w["1.0.Q"][at["later"]] = 1
-        w["1.0.V"][at["later"]] = 1
-        w["1.0.O"][:, at["verdict"]] = 1
-        decide(w, at["verdict"], high=1)
-        return w
+        blank = C / 2 - 2 * C  # there `met` is 2
+        match = [Match({"later": 1}, {"met": C, "first": blank})]
+        return Tier([Attend((), match, {"verdict": {"later": 1}})], "softmax(h=1,d=1)")
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         """A softmax over one token is exactly 1 and so is the blank's score; another's is rounded twice."""
-        r = self.partners.roundoff(precision)
+        r = self.roundoff(precision)
         if r is None:
             return None
-        n, C, met = self.task.n, self.worth, self.partners.met(r)
+        n, C, met = self.task.n, self.worth, self.met(r)
         yes = C * (met.one * (1 - r.u) ** 2 - arb(1) / 2)
         no = C * (arb(1) / 2 - met.zero * (1 + r.u) ** 2)
-        found, none = retrieved((-yes).exp(), n, r), retrieved(n * (-no).exp(), n, r)
-        return certified(decided(found.one, none.zero, r))
+        one, none = retrieved((-yes).exp(), n, r), retrieved(n * (-no).exp(), n, r)
+        return certified(decided(one.one, none.zero, r))
 
     def hints(self) -> dict[str, Any]:
         """Each token looks for a partner at the first token and among the others; the last for a met one."""
@@ -91,7 +69,3 @@ class TwoSumAnyBySoftmax(Construction):
         for s in range(2):
             looks += [[0, 0, 2 * s, "later", "exists", "first", "later"], [0, 0, 2 * s + 1, "later", *among]]
         return {"looks": [*looks, [1, 0, 0, "last", "exists", "later", "first"]]}
-
-    @classmethod
-    def examples(cls) -> tuple[TwoSumAnyBySoftmax, ...]:
-        return tuple(cls(TwoSumAny(n, M)) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))

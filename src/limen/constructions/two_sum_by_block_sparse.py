@@ -23,20 +23,18 @@ from dataclasses import KW_ONLY, dataclass
 
 from flint import arb
 
+from limen.constructions._features import sizes_of
+from limen.constructions._fields import apart, table, tokens
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
-from limen.constructions._weights import zeros
+from limen.constructions._program import Attend, Logits, Match, Piece, Program, Programmed, Relu, Tier
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
 from limen.errors import BadInput, at_least
 from limen.mixers.block_sparse import BlockSparse
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.local import Mlp
-from limen.model.model import Frame
 from limen.tasks.two_sum import TwoSum
 
 C = 128.0  # scores: the nearest value is ahead by c/2 = 64
@@ -45,10 +43,11 @@ _LARGEST = 2**16  # values whose table is written out
 
 
 @dataclass(frozen=True)
-class TwoSumByBlockSparse(Construction):
+class TwoSumByBlockSparse(Programmed):
     """The answer is 1 if some head found a partner."""
 
     task: TwoSum = TwoSum()
+    small = tuple((TwoSum(n, M), {"B": B}) for n, M, B in ((4, 7, 2), (4, 6, 4), (3, 5, 3), (4, 4, 2)))
     _: KW_ONLY
     B: int = 2
     opened: int = 1  # blocks that are selected, and not looked at
@@ -63,56 +62,35 @@ class TwoSumByBlockSparse(Construction):
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> TwoSumByBlockSparse:
         """With the sizes of the architecture's first block-sparse mixer."""
-        mixers = [part.mixer for layer in architecture.layers for part in layer.parts]
-        sizes = [(mixer.B, mixer.k) for mixer in mixers if isinstance(mixer, BlockSparse)]
-        assert isinstance(task, TwoSum)
-        B, k = sizes[0] if sizes else (2, 1)
-        return cls(task=task, B=B, opened=k)
+        return cls(task=task, **sizes_of(BlockSparse, architecture, "B", opened="k"))  # type: ignore[arg-type]
 
     @property
-    def columns(self) -> Columns:
-        return Columns.of(x=1, square=1, partner=1, one=1, found=self.B, answer=1)
-
-    def frame(self) -> Frame:
-        at, B, M = self.columns, self.B, self.task.M
-        x = Segment(self.task.n, (Code("token", 1, "value", at["x"].start),))
-        q = Segment(1, (Code("token", 1, "asked", at["partner"].start),))
-        return Frame(
-            Architecture.parse(f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.opened})"),
-            at.width,
-            2,
-            Codes(at.width, (("value", M, 2), ("asked", M, 2)), (x, q)),
-            (Mlp(3 * B),),
+    def program(self) -> Program:
+        B, M = self.B, self.task.M
+        x, square = apart(table("value", M, 2, lambda: np.arange(float(M))[:, None] ** [1, 2]), 1, 1)
+        partner, one = apart(
+            table("asked", M, 2, lambda: np.column_stack([-np.arange(M) % M, np.ones(M)])), 1, 1
         )
-
-    def weights(self) -> Weights:
-        at, B, M = self.columns, self.B, self.task.M
-        w, x = zeros(self.frame()), np.arange(M, dtype=np.float64)
-        w["embedding.value"][:] = np.column_stack([x, x**2])
-        w["embedding.asked"][:] = np.column_stack([-x % M, np.ones(M)])
-        for b in range(B):
-            key = slice(2 * b, 2 * b + 2)
-            w["0.0.K"][at["x"].start : at["square"].stop, key] = np.eye(2)
-            w["0.0.Q"][at["partner"], 2 * b] = 2 * C
-            w["0.0.Q"][at["one"], key] = C / 2, -C  # 2c·x·¼ and -c·x²
-            w["0.0.V"][at["x"], b] = 1
-            w["0.0.O"][b, at["found"].start + b] = 1
-            w["0.0.PK"][b, b] = w["0.0.PV"][b, b] = 1
-        w["0.0.g"][:] = GATE
-        self._compare(w)
-        w["readout.U"][at["answer"], 1] = 2
-        w["readout.u"][1] = -1
-        return w
-
-    def _compare(self, w: Weights) -> None:
-        """1 for each head whose value is the partner."""
-        at, W1, W2 = self.columns, w["0.local.W1"], w["0.local.W2"]
-        for b in range(self.B):
-            units = slice(3 * b, 3 * b + 3)
-            W1[at["found"].start + b, units] = 1
-            W1[at["partner"], units] = -1
-            w["0.local.b1"][units] = 1, 0, -1
-            W2[units, at["answer"].start] = 1, -2, 1
+        heads = [
+            Attend(
+                (),
+                [Match({"partner": 2 * C, "one": C / 2}, {"x": 1}), Match({"one": -C}, {"square": 1})],
+                {Piece("found", b, 1): {"x": 1}},
+            )
+            for b in range(B)
+        ]
+        return Program(
+            text=[tokens(self.task.n, x=x, square=square), tokens(1, partner=partner, one=one)],
+            layers=[
+                Tier(
+                    heads,
+                    f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.opened})",
+                    _whole_blocks,
+                    relus=[relu for b in range(B) for relu in _is_partner(Piece("found", b, 1))],
+                )
+            ],
+            readout=Logits({"answer": (0, 2)}, (0, -1)),
+        )
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -128,6 +106,17 @@ class TwoSumByBlockSparse(Construction):
         answer = B * (unit + 4 * r.sums(3 * B)) + 2 * r.u * (B + 1)
         return certified(1 - 2 * answer - 8 * r.u)
 
-    @classmethod
-    def examples(cls) -> tuple[TwoSumByBlockSparse, ...]:
-        return tuple(cls(TwoSum(n, M), B=B) for n, M, B in ((4, 7, 2), (4, 6, 4), (3, 5, 3), (4, 4, 2)))
+
+def _whole_blocks(w: Weights, at: Columns) -> None:
+    """Head b takes the b-th token of a block for its message, with its value."""
+    for b in range(len(w["PK"])):
+        w["PK"][b, b] = w["PV"][b, b] = 1
+    w["g"][:] = GATE
+
+
+def _is_partner(value: Piece) -> list[Relu]:
+    """1 for a head whose value is the partner: relu(x + 1) - 2·relu(x) + relu(x - 1), x the difference."""
+    return [
+        Relu({value: 1, "partner": -1}, bias, {"answer": factor})
+        for bias, factor in ((1, 1), (0, -2), (-1, 1))
+    ]

@@ -18,30 +18,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb
 
+from limen.constructions._fields import ONE, table, tokens
 from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
-from limen.constructions._weights import identity, zeros
-from limen.constructions._words import decide, decided
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Match, Program, Programmed, Tier
+from limen.constructions._words import decided, verdict
 from limen.core.arrays import np
-from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
+from limen.core.weights import Array
 from limen.errors import BadInput
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
 from limen.tasks.two_sum import TwoSum
 
 
 @dataclass(frozen=True)
-class TwoSumByTrigonometry(Construction):
+class TwoSumByTrigonometry(Programmed):
     """One layer, one head, key size 3, value size 1."""
 
     task: TwoSum = TwoSum()
+    small = tuple(TwoSum(n, M) for n, M in ((4, 7), (3, 6), (1, 3), (4, 4), (2, 25)))
 
     @property
     def c(self) -> int:
@@ -53,40 +49,25 @@ class TwoSumByTrigonometry(Construction):
         return 1 << math.ceil(math.log2(math.log(8 * self.task.n) / half_δ))
 
     @property
-    def columns(self) -> Columns:
-        return Columns.of(angle=2, data=1, query=2, asks=1, found=1)
-
-    def frame(self) -> Frame:
-        at = self.columns
-        x, q = (
-            (Code("token", 1, "angles", at[angle].start), Code("place", 1, "one", at[flag].start))
-            for angle, flag in (("angle", "data"), ("query", "asks"))
-        )
-        return Frame(
-            Architecture.parse("softmax(h=1,d=1,d_k=3)"),
-            at.width,
-            self.task.answers,
-            Codes(
-                at.width,
-                (("angles", self.task.M, 2), ("one", 1, 1)),
-                (Segment(self.task.n, x), Segment(1, q)),
-            ),
+    def program(self) -> Program:
+        """It looks for a partner; its own token is the blank."""
+        M, c = self.task.M, self.c
+        angles = table("angles", M, 2, self._angles)
+        blank = math.cos(math.pi / M) ** 2  # 1 - δ/2, without cancellation
+        match = [
+            Match({"query": c}, {"angle": lambda: np.array([[1.0, 0.0], [0.0, -1.0]])}),
+            Match({"asks": c}, {"asks": blank}),
+        ]
+        return Program(
+            text=[tokens(self.task.n, angle=angles, data=ONE), tokens(1, query=angles, asks=ONE)],
+            layers=[Tier([Attend([("q", "exists", "x", "q")], match, {"found": {"data": 1}})])],
+            readout=verdict("found", high=1),
         )
 
-    def weights(self) -> Weights:
-        at, M, c = self.columns, self.task.M, self.c
-        w = zeros(self.frame())
-        θ = np.arange(M) * (2 * math.pi / M)
-        w["embedding.angles"] = np.stack([np.cos(θ), np.sin(θ)], -1)
-        w["embedding.one"][:] = 1
-        w["0.0.K"][at["angle"], :2] = np.array([[1.0, 0.0], [0.0, -1.0]])
-        w["0.0.K"][at["asks"], 2] = math.cos(math.pi / M) ** 2  # 1 - δ/2, without cancellation
-        identity(w["0.0.Q"], at["query"], slice(0, 2), c)
-        w["0.0.Q"][at["asks"], 2] = c
-        w["0.0.V"][at["data"]] = 1
-        w["0.0.O"][:, at["found"]] = 1
-        decide(w, at["found"], high=1)
-        return w
+    def _angles(self) -> Array:
+        """(M, 2): cos θ_x, sin θ_x."""
+        θ = np.arange(self.task.M) * (2 * math.pi / self.task.M)
+        return np.stack([np.cos(θ), np.sin(θ)], -1)
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -108,11 +89,3 @@ class TwoSumByTrigonometry(Construction):
         partner = retrieved(step + n * (-2 * self.c * (half_δ - token)).exp(), n + 1, r)
         none = retrieved(n * step, n + 1, r)
         return certified(decided(partner.one, none.zero, r))
-
-    def hints(self) -> dict[str, Any]:
-        """It looks for a partner, its own token is the blank."""
-        return {"looks": [[0, 0, 0, "q", "exists", "x", "q"]]}
-
-    @classmethod
-    def examples(cls) -> tuple[TwoSumByTrigonometry, ...]:
-        return tuple(cls(TwoSum(n, M)) for n, M in ((4, 7), (3, 6), (1, 3), (4, 4), (2, 25)))

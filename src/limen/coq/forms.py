@@ -7,6 +7,7 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 
 from __future__ import annotations
 
+import dataclasses
 from importlib import import_module
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from limen.core.certificate import Bound
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.core.verdict import DecideReport, Verdict
+from limen.core.verdict import Verdict
 from limen.errors import BadInput, shortened, unknown
 from limen.files.folder import write_whole
 from limen.tasks.composition import Composition
@@ -134,19 +135,19 @@ def written(claim: Claim, said: Stated) -> str:
     )
 
 
-def proved(verdict: Verdict, path: Path) -> DecideReport:
-    """Its report, the proof of a CANNOT written to a file, or with the reason why there is none."""
+def proved(verdict: Verdict, path: Path) -> Verdict:
+    """The verdict with the file that the proof of a CANNOT was written to, or with why there is none."""
     if path.suffix != ".v":
         raise BadInput(f"a Coq file must be named *.v, got {path}")
     bound = verdict.evidence and verdict.evidence.certificate
     claim = claimed(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
     said = claim if isinstance(claim, NoStatement) else formal(claim)
     if isinstance(said, NoStatement):
-        return replace(verdict.report, proof_missing=said.reason)
+        return dataclasses.replace(verdict, proof_missing=said.reason)
     assert isinstance(claim, Claim)  # something was said of it
     write_whole(path, written(claim, said).encode())
     by = f"{claim.form} of proofs/{forms()[claim.form].modules.split()[-1]}.v"
-    return replace(verdict.report, proof=str(path), proof_by=by)
+    return dataclasses.replace(verdict, proof=str(path), proof_by=by)
 
 
 def judge(claim: Claim, said: Stated, module: str) -> str:

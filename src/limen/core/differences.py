@@ -203,7 +203,7 @@ DIFFERENCES = (
         "slide “Sparse Averaging (qSA)”",
         "y_i ∈ ([M] choose q), z_i ∈ R^{d'}",
         "Here z is ±1 and there is one set, whose positions take q tokens; one layer does not suffice "
-        "for this form. For real vectors and one set per token, see limen average.",
+        "for this form. For real vectors and one set per token, see limen demo average.",
         ("sparse_average",),
         "any",
     ),
@@ -222,7 +222,7 @@ DIFFERENCES = (
         "wen2025",
         "slide “Wen et al. (2025)”",
         "RNN < RNN + CoT",
-        "In bits the two are equal. Steps add computation (limen hierarchy).",
+        "In bits the two are equal. Steps add computation (limen demo hierarchy).",
         ("index", "recall", "cgram", "counting", "is_tree"),
         "a recurrence",
     ),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -56,12 +56,19 @@ def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
     return Accepted(content, files) if checked.valid else checked.says
 
 
-def check(content: bytes, files: Files | None) -> limen_check.Checked:
+def check(content: bytes, files: Files | None, watch: bool = False) -> limen_check.Checked:
     """The kernel's verdict on an untrusted certificate; any error becomes one line."""
     try:
-        return limen_check.check(content, files)
+        return limen_check.check(content, files, watch)
     except limen_check.Malformed as error:
         raise BadInput(str(error)) from error
+
+
+def told(rules: Sequence[str], files: Mapping[str, int]) -> list[str]:
+    """The rules and the files of the kernel that an answer rests on, for people."""
+    from limen_check import trusted  # loaded by those who ask for them alone
+
+    return trusted.told(rules, files)
 
 
 def averaging_error(keys: Rows, queries: Rows, q: int) -> Fraction | None:

@@ -28,6 +28,11 @@ class Result:
     def report(self) -> Report:
         """The result as plain data."""
 
+    @property
+    def exit_code(self) -> int:
+        """What the command line ends with: 0 if the property holds, 1 if it fails."""
+        return self.report.exit_code
+
     def to_json(self) -> str:
         """The result as JSON, as `--json` prints it."""
         try:
@@ -52,6 +57,10 @@ class Report(Result, msgspec.Struct, frozen=True, kw_only=True, tag_field="schem
     @property
     def report(self) -> Report:
         return self
+
+    @property
+    def exit_code(self) -> int:
+        return 0
 
 
 def schema(*kinds: type[Report]) -> dict[str, Any]:

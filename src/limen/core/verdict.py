@@ -1,4 +1,4 @@
-"""The verdict of a decision: that of the certificate which the kernel accepted, or OPEN without one."""
+"""The answer of a decision: what the certificate that the kernel accepted says, and OPEN without one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from limen.errors import BadInput
 
 
 class Answer(StrEnum):
-    """The possible answers for a task and an architecture."""
+    """What may be said of a task and an architecture."""
 
     CAN = "can"
     CANNOT = "cannot"
@@ -42,7 +42,7 @@ class Argued:
 
 @dataclass(frozen=True)
 class Conjecture:
-    """A conjecture by which the answer is no: its name, and why it applies to this case."""
+    """A belief that says no: its name, and why it is about this case."""
 
     name: str
     why: str
@@ -53,7 +53,7 @@ class Conjecture:
 
 @dataclass(frozen=True)
 class Flip:
-    """The smallest value of one of the task's sizes with the verdict CANNOT; the value below has another.
+    """The smallest value of one of the task's sizes with the verdict CANNOT; at the one below it is not.
 
     Found by halving; where a bound is not monotone in the size there may be a smaller one.
     """
@@ -64,9 +64,9 @@ class Flip:
 
 
 def answer_of(evidence: Accepted | None, incomplete: bool = False) -> Answer:
-    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN; decided here and nowhere else.
+    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN: said here and nowhere else.
 
-    INCOMPLETE instead of OPEN where something that might decide it could not be evaluated.
+    Where something that might decide it could not be asked, INCOMPLETE instead of OPEN.
     """
     if evidence is None:
         return Answer.INCOMPLETE if incomplete else Answer.OPEN
@@ -110,9 +110,9 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Result):
-    """All results for a task, an architecture and a number of steps of chain of thought.
+    """What is known of a task, an architecture and some steps of chain of thought.
 
-    The answer is not stored: it follows from the accepted certificate.
+    The answer is not stored: it is what the accepted certificate says.
     """
 
     task: str  # every size spelled, as in certificates
@@ -130,19 +130,24 @@ class Verdict(Result):
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case
     as_written: tuple[str, str] | None = None  # the task and the architecture as people write them
+    defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
+    expected: str | None = None  # the answer without which the command line ends with 1
+    proof: str | None = None  # the Coq file that was written
+    proof_by: str | None = None  # by which theorem of which file
+    proof_missing: str | None = None  # why none was written, though it was asked for
 
     def __post_init__(self) -> None:
         if self.evidence is None:
             return
-        certificate = self.evidence.certificate
-        if not isinstance(certificate, Bound | Fits | Machine):
+        said = self.evidence.certificate
+        if not isinstance(said, Bound | Fits | Machine):
             raise BadInput("weights alone say nothing about an architecture")
-        if (certificate.task, certificate.architecture) != (self.task, self.architecture):
-            raise BadInput(f"the certificate is about {certificate.task} by {certificate.architecture}")
-        if isinstance(certificate, Bound) and certificate.steps != self.steps:
-            raise BadInput(f"the certificate is about {certificate.steps} steps of chain of thought")
-        if isinstance(certificate, Fits) and certificate.steps > self.steps:
-            raise BadInput(f"the weights take {certificate.steps} steps of chain of thought")
+        if (said.task, said.architecture) != (self.task, self.architecture):
+            raise BadInput(f"the certificate is about {said.task} by {said.architecture}")
+        if isinstance(said, Bound) and said.steps != self.steps:
+            raise BadInput(f"the certificate is about {said.steps} steps of chain of thought")
+        if isinstance(said, Fits) and said.steps > self.steps:
+            raise BadInput(f"the weights take {said.steps} steps of chain of thought")
 
     @property
     def answer(self) -> Answer:
@@ -179,9 +184,18 @@ class Verdict(Result):
             certificate=self._certificate,
             incomplete=self.incomplete,
             differences=self.differences,
+            defaults=self.defaults,
+            proof=self.proof,
+            proof_by=self.proof_by,
+            proof_missing=self.proof_missing,
         )
 
     @property
+    def exit_code(self) -> int:
+        missed = self.expected is not None and self.expected != self.answer
+        return 1 if missed or self.proof_missing else 0
+
+    @property
     def _certificate(self) -> Bound | Fits | Machine | None:
-        certificate = self.evidence and self.evidence.certificate
-        return certificate if isinstance(certificate, Bound | Fits | Machine) else None
+        found = self.evidence and self.evidence.certificate
+        return found if isinstance(found, Bound | Fits | Machine) else None

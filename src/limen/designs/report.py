@@ -154,6 +154,10 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
         """The stacks with the numbers 1, 2, … in every view."""
         return self.front or (() if self.cheapest is None else (self.cheapest,))
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.feasible else 1
+
 
 def report(design: Design) -> DesignReport:
     """The report of a design; judging the neighbours of affordable stacks takes as long as the search."""

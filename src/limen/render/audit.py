@@ -12,7 +12,7 @@ from limen.render.depth import lines_of as depth_lines
 from limen.render.words import short
 
 if TYPE_CHECKING:
-    from limen.audits.report import AuditReport, BlockReport, LayerAudit, LimitReport
+    from limen.audits.report import AuditReport, AuditsReport, BlockReport, LayerAudit, LimitReport
 
 LETTERS = {
     "F": "full attention",
@@ -187,6 +187,10 @@ def _limits(said: AuditReport) -> list[str]:
         sides = f"needs {plural(limit.needs_bits or 0, 'bit')}, has {limit.has_bits:,}"
         lines.append(f"  {limit.task:<{width}}  n = {limit.size:>15,}  {limit.theorem}: {sides}")
     return lines
+
+
+def lines_of_several(said: AuditsReport) -> list[str]:
+    return side_by_side(said.models)
 
 
 def side_by_side(said: Sequence[AuditReport]) -> list[str]:

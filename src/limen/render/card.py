@@ -17,7 +17,7 @@ from limen.render.svg import FORMS, drawn, element, line, picture_ready, rect, s
 from limen.render.words import short
 
 if TYPE_CHECKING:
-    from limen.audits.report import AuditReport, CachePoint
+    from limen.audits.report import AuditReport, AuditsReport, CachePoint
 
 _WIDTH, _LEFT, _CELL = 1000, 20, 14
 _MOST = 6  # models whose lines can still be told apart
@@ -52,6 +52,16 @@ def save_card(path: Path, said: Sequence[AuditReport]) -> None:
         write_whole(path, _page(said, card(said)).encode())
     else:
         save_picture(path, card(said))
+
+
+def one(said: AuditReport) -> Sequence[AuditReport]:
+    """What a card of one model shows."""
+    return (said,)
+
+
+def several(said: AuditsReport) -> Sequence[AuditReport]:
+    """What a card of several models shows."""
+    return said.models
 
 
 def card(said: Sequence[AuditReport]) -> str:

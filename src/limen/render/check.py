@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from limen.commands.check import FolderReport
+    from limen.commands.check import CheckReport, FolderReport
+
+
+def lines_of(report: CheckReport) -> list[str]:
+    return [report.headline, *indented(report)]
+
+
+def indented(one: CheckReport) -> list[str]:
+    """What an answer rests on, below its own line; nothing unless it was asked for."""
+    return [f"    {line}" for line in one.behind]
 
 
 def folder_lines(said: FolderReport) -> list[str]:
     """A line a certificate, one for what is skipped, and how many of them hold."""
-    checked = [f"{one.file}: {one.headline}" for one in said.certificates]
+    checked = [line for one in said.certificates for line in (f"{one.file}: {one.headline}", *indented(one))]
     skipped = [f"{file}: skipped. {why}" for file, why in said.skipped.items()]
     return [*checked, *skipped, said.headline]

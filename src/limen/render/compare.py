@@ -11,7 +11,10 @@ from limen.core.verdict import Answer
 if TYPE_CHECKING:
     from limen.commands.compare import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
 
-_HOPS = "Hops: weights exist for so many, and long enough texts rule out more. Training may find fewer."
+_HOPS = (
+    "Hops: weights exist that chain so many; in long enough texts none chain more. "
+    "Training may find weights that chain fewer."
+)
 
 
 def lines_of(said: CompareReport) -> list[str]:

@@ -15,7 +15,7 @@ from limen.core.quantities import ASYMPTOTIC, PRACTICAL, UNREAL, plural
 if TYPE_CHECKING:
     from limen.decisions.depths import Certified, Change, DepthReport, Stop
 
-HOPS = "Hops are what some weights do, by the depth rule. A trained model may chain fewer."
+HOPS = "Weights exist that chain so many hops, by the depth rule. A trained model may chain fewer."
 WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.files.folder import write_whole
-from limen.render.results import bits, drawn_lines, each, says, spread, trained_as
+from limen.render.experiment.show import bits, drawn_lines, each, says, spread, trained_as
 
 if TYPE_CHECKING:
     from limen.training.experiment import Finding
@@ -26,39 +26,44 @@ How to read the tables:
 
 * **right**: the accuracy on {judged:,} fresh inputs at the end of training, for the better start; ± is the
   standard deviation over seeds. **best** is the highest accuracy during training. It does not count.
-* **chance** is the accuracy of always giving the most frequent answer. **floor** is that of the best rule
-  that only counts tokens, or what is reached without the part that the experiment is about. Chance
-  and counting are estimated on 3,000 inputs, so they may differ by a point between runs on one task.
+* **chance** is the accuracy of always giving the most frequent answer. **floor** is the accuracy of the best
+  rule that only counts tokens, or the accuracy without the part that the experiment is about. Chance and
+  floor are estimated on 3,000 inputs, so they may differ by a point between runs on one task.
 * **LEARNED**: some run reached the threshold. **NOT LEARNED in this budget**: no run did, although the
   **control** did, from the same start, with every seed and in no more steps. Without such a control a failure
-  is **no statement**. A control is the same mixer on a smaller task or with a larger state, more layers, or
-  another stack on the same task: then it shows that the task can be learned in these steps, not that the
-  stack that failed could. A control of another letter (last column) was trained otherwise; the second
-  table says how.
+  is **no statement**. A control is the same mixer on a smaller task or with a larger state, a deeper stack,
+  or another stack on the same task. The last kind shows that the task can be learned in these steps; it does
+  not show that the stack that failed could learn it. A control with another letter in the last column was
+  trained in another way; the second table says how.
 * **bits**: what crosses the cut, in the precision of training, against what a theorem requires.
   *Proved impossible*: a theorem rules the cell out, because it has fewer bits or because a window no longer
   sees the token. Only then is the failure an instance of a theorem.
 * **start**: with `lookup`, attention starts by finding the token that is asked for; the accuracy is still
   that of chance. A model that learns from there shows that gradient descent completes such a solution, not
   that it finds one. Layers without queries and keys begin at random under either name.
-* **trained**: a letter, explained under each table. **batch**: sequences a step. **questions**: in one
-  sequence of training, one behind the other after the same text, so that a later one follows the earlier
-  ones (where states are rounded each follows the text); a test has those of the task, one of most.
-  **labels**: `final`, the answer to each question; `dense`, also the answer so far after each token;
-  `hops`, also each hop, read after the layer that could know it; `chain`, each step of a chain of thought.
-  **inputs**: `hard` are the task's hard inputs, near-misses and of a composition permutations, in training
-  and in the test. **rate**: the highest; AdamW with a warm-up of {warmup} steps, a cosine and a decay of
-  {decay:g}. **steps**: at most; a run stops once two looks in a row find {target:.1%} right. **growth**:
-  the stack that is trained first, whose steps count in full even if it stops earlier, and what is added to
-  it.
-* Settings were chosen so that controls learn. Stacks that failed had no search for a rate, a batch or a start
-  of their own.
+* **trained**: a letter. The second table under each experiment explains it:
+    * **batch**: the number of sequences in a training step.
+    * **questions**: how many questions follow each text in training. They stand one behind the other, so a
+      later question also sees the earlier ones. (If states are rounded, each question follows the text
+      alone.) A test asks as many questions as the task does, which is one for most tasks.
+    * **labels**: `final` is the answer to each question. `dense` adds the answer so far after each token.
+      `hops` adds each hop, read after the layer that could know it. `chain` is each step of a chain of
+      thought.
+    * **inputs**: `hard` means the task's hard inputs, in training and in the test: near-misses, or
+      permutations for a composition.
+    * **rate**: the highest learning rate of AdamW, with a warm-up of {warmup} steps, a cosine schedule and a
+      weight decay of {decay:g}.
+    * **steps**: at most so many. A run stops when {target:.1%} are right at two evaluations in a row.
+    * **growth**: the stack that is trained first, and what is added to it. The steps of the first stack count
+      in full even if it stops earlier.
+* Settings were chosen so that the controls learn. No rate, batch or start was searched for the stacks that
+  failed.
 
-`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
-`limen sweep all --size standard` repeats the standard runs, which include all but {alone} of the quick ones
-({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a
-cluster: more seeds, tens of thousands of steps, longer texts. `limen results EXPERIMENT` prints a table, and
-`--sql` answers any query on it.
+`limen experiment run all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
+`limen experiment run all --size standard` repeats the standard runs, which include all but {alone} of the
+quick ones ({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant
+for a cluster: more seeds, tens of thousands of steps, longer texts. `limen experiment show EXPERIMENT` prints
+a table, and `--sql` answers any query on it.
 Machine: {machine}; {dates}.
 On the same kind of processor a run can be repeated from its spec to the last digit. This holds for runs since
 2026-11-17 07:20, which include all quick ones. Older runs used samplers that have changed since; they can be

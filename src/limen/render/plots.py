@@ -161,11 +161,21 @@ def curves(runs: Sequence[RunResult]) -> dict[str, Any]:
     )
 
 
+def capacity_picture(said: SparseReport) -> str:
+    """The same as SVG."""
+    return _svg(capacity_chart(said))
+
+
 def picture(spec: dict[str, Any], path: Path) -> None:
     """As an SVG, PNG or PDF file, by its ending."""
+    save_picture(path, _svg(spec))
+
+
+def _svg(spec: dict[str, Any]) -> str:
     import vl_convert
 
-    save_picture(path, vl_convert.vegalite_to_svg(spec))
+    drawn: str = vl_convert.vegalite_to_svg(spec)
+    return drawn
 
 
 def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:

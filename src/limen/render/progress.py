@@ -14,30 +14,31 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def inputs_bar() -> Iterator[Callable[[int, int], None]]:
+def inputs_bar(watched: bool) -> Iterator[Callable[[int, int], None]]:
     """Told how many inputs were just run, and how many there are."""
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+    shown = watched and sys.stderr.isatty()
+    with Progress(console=Console(stderr=True), transient=True, disable=not shown) as bar:
         inputs = bar.add_task("inputs", total=None)
         yield lambda more, total: bar.update(inputs, advance=more, total=total)
 
 
 @contextmanager
-def cells_bar() -> Iterator[Callable[[str, Answer, int, int], None]]:
+def cells_bar(watched: bool) -> Iterator[Callable[[str, Answer, int, int], None]]:
     """Told which cell was just made, how many are done and how many there are; else a line now and then."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    watched = sys.stderr.isatty()
+    terminal = watched and sys.stderr.isatty()
     columns = TextColumn("{task.description:44}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not watched) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not terminal) as bar:
         cells = bar.add_task("cells", total=None)
 
         def told(name: str, answer: Answer, done: int, total: int) -> None:
             bar.update(cells, completed=done, total=total, description=f"{name} {SIGN[answer]}")
-            if not watched and done % 13 == 0:
+            if watched and not terminal and done % 13 == 0:
                 sys.stderr.write(f"{done}/{total} cells\n")
 
         yield told

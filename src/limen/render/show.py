@@ -1,4 +1,4 @@
-"""`limen list` and `limen show` for people."""
+"""`limen show` for people."""
 
 from __future__ import annotations
 
@@ -11,21 +11,7 @@ from limen.core.quantities import plural
 from limen.core.task import few
 
 if TYPE_CHECKING:
-    from limen.commands.demo.orthogonal import OrthogonalReport
-    from limen.commands.glances import CatalogueReport, EntryReport, LayerReport, StackReport, TaskReport
-
-
-def catalogue_lines(said: CatalogueReport, proofs: bool) -> list[str]:
-    """One line each, and below a theorem how it is proved."""
-    lines = []
-    for kind, entries in said.summaries.items():
-        width = max(map(len, entries), default=0)
-        lines += [f"{kind} ({len(entries)})"] if entries else []
-        for name, summary in entries.items():
-            lines.append(f"  {name:{width}}  {summary}")
-            if proofs and kind == "theorems":
-                lines.append(f"  {'':{width}}    {said.proofs[name]}")
-    return lines
+    from limen.commands.show import EntryReport, LayerReport, StackReport, TaskReport
 
 
 _LETTERS = "(F keeps every token, L carries a state of fixed size)"
@@ -114,17 +100,3 @@ def _carried(layer: LayerReport) -> str:
     grows = layer.state_bits is None
     bits = f"{layer.fixed_bits:,} bits" if layer.fixed_bits or not grows else ""
     return " + ".join(filter(None, [bits, "all keys and values" if grows else ""]))
-
-
-def orthogonal_lines(said: OrthogonalReport) -> list[str]:
-    """What is known of the largest number of vectors."""
-    none = "no limit by the first 64 of Welch's bounds"
-    most = none if said.at_most is None else f"at most {plural(said.at_most, 'vector')}, by Welch's bound"
-    proved, found = plural(said.proved, "vector"), plural(said.found, "vector")
-    return [
-        f"{plural(said.dimensions, 'dimension')}, inner products of at most {said.gamma} in absolute value",
-        f"at least {plural(said.dimensions, 'unit vector')}, the axes: all their inner products are 0",
-        f"at least {proved}, by a union bound over random signs",
-        f"at least {found}, found among {said.drawn:,} random sign vectors; every inner product was checked",
-        most,
-    ]

@@ -10,8 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from limen.core.measurement import Outcome
 from limen.core.verdict import Answer
+from limen.files.printable import printable
 from limen.render.latex import order_in_tex, tabular
 
 if TYPE_CHECKING:
@@ -35,10 +38,11 @@ _SHORT = {
 
 
 def printed(said: TableReport) -> list[str]:
-    """As wide as the terminal, in colour where somebody is watching."""
+    """As wide as the terminal, in colour where somebody is watching; and the page that was written."""
     watched = sys.stdout.isatty()
     width = max(80, shutil.get_terminal_size().columns) if watched else _WIDTH
-    return lines_of(said, width, watched)
+    page = [] if said.page is UNSET else ["", f"report: {printable(said.page)}"]
+    return [*lines_of(said, width, watched), *page]
 
 
 def lines_of(said: TableReport, width: int, colour: bool) -> list[str]:
@@ -196,6 +200,3 @@ def _record(row: RowReport, column: ColumnReport, cell: CellReport) -> list[obje
     formula = (f.order, f.mark, f.source) if f else ("", "", "")
     size = (cell.task, cell.tokens, row.architecture, row.steps)
     return [row.row, column.column, *size, cell.verdict.value, *formula]
-
-
-FORMATS = {"markdown": markdown, "latex": latex, "csv": comma_separated}

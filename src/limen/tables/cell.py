@@ -91,6 +91,7 @@ class EvidenceTable(Result):
     cells: dict[tuple[str, str], Cell]
     full: bool
     seconds: float
+    page: str | None = None  # the file that was written
 
     @property
     def headline(self) -> str:

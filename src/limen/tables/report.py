@@ -127,6 +127,7 @@ def report(table: EvidenceTable) -> TableReport:
         certificates=len({e.file for cell in cells for e in cell.evidence}),
         columns=tuple(map(_column, table.columns)),
         rows=tuple(_row(table, row) for row in table.rows),
+        page=UNSET if table.page is None else table.page,
     )
 
 

@@ -1,4 +1,4 @@
-"""The reports of `limen train`, `limen sweep` and `limen results`."""
+"""The reports of `limen train`, `limen experiment run` and `limen experiment show`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell: the accuracies of each start, by seed, and its outcome."""
+    """A cell: the accuracies of each start, by seed, and what may be said of them."""
 
     cell: str
     best_start: str
@@ -116,7 +116,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
 
 
 class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
-    """The numbers of runs planned, done and failed."""
+    """How many runs there are to be, how many are done, how many failed."""
 
     experiment: str
     size: str
@@ -130,9 +130,13 @@ class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
         runs = f"{self.done} of {self.specs} runs are done, {self.failed} failed"
         return f"{self.experiment}, {self.size}: {runs}"
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
+
 
 class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):
-    """Every run, the cells' outcomes, and the result of a query."""
+    """Every run, what the cells say, and what a query found."""
 
     experiment: str
     experiments: tuple[ExperimentReport, ...]
@@ -186,14 +190,14 @@ def sweep_report(names: Iterable[str], size: str, swept: Swept, folder: Path) ->
     )
 
 
-def experiment_report(section: Section) -> ExperimentReport:
-    letters = section.recipes
+def experiment_report(found: Section) -> ExperimentReport:
+    letters = found.recipes
     return ExperimentReport(
-        experiment=section.name,
-        size=section.size,
-        title=section.experiment.title,
-        drawn=section.drawn,
-        cells=tuple(_summary(one, letters[one.recipe]) for one in section.cells),
+        experiment=found.name,
+        size=found.size,
+        title=found.experiment.title,
+        drawn=found.drawn,
+        cells=tuple(_summary(one, letters[one.recipe]) for one in found.cells),
         recipes={letter: one for one, letter in letters.items()},
     )
 
@@ -220,8 +224,8 @@ def _summary(one: JudgedCell, letter: str) -> SummaryReport:
     )
 
 
-def run_reports(name: str, cells: Iterable[JudgedCell]) -> list[RunReport]:
-    return [_run(name, one, run) for one in cells for run in one.runs]
+def run_reports(name: str, found: Iterable[JudgedCell]) -> list[RunReport]:
+    return [_run(name, one, run) for one in found for run in one.runs]
 
 
 def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:

@@ -52,7 +52,7 @@ def _scores(query: Sequence[float], keys: list[list[int]], places: int) -> tuple
     """
     (numbers,), more = whole([query])
     asks, more = [n << _FINE for n in numbers], more + _FINE  # room for errors that are small parts of a unit
-    f, m, found = Format.named("float64"), len(asks), list[Ends]()
+    f, m, ends = Format.named("float64"), len(asks), list[Ends]()
     unit = power(-places - more)
     tiny, largest = ceil(2 * m * f.tiny / unit), int(f.largest / unit)
     for key in keys:
@@ -60,8 +60,8 @@ def _scores(query: Sequence[float], keys: list[list[int]], places: int) -> tuple
         s, size = sum(products), sum(map(abs, products))
         need(2 * size <= largest, "a score overflows")
         off = -(-size * (m + 2) >> f.t) + tiny if size else 0
-        found.append((s - off, s + off))
-    return found, unit
+        ends.append((s - off, s + off))
+    return ends, unit
 
 
 def _of_set(y: tuple[int, ...], scores: list[Ends], unit: Fraction) -> Fraction:

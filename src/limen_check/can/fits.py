@@ -5,34 +5,40 @@ embedding and the width are no part of an architecture: it may have any.
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from limen_check.can.weights import margin
-from limen_check.cannot import architecture
 from limen_check.files import Model, about, need, rational, shown
+from limen_check.record import enter, entered, recorded
 from limen_check.text import Call, Value, parse_stack
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
 _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
-_derived: dict[tuple[str | int, ...], Fraction] = {}
+_derived: dict[tuple[str | int, ...], tuple[Fraction, frozenset[str]]] = {}
 
 
 def derived(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
-    """The margin of a model, once."""
+    """The margin of a model, derived once; again where somebody watches which rules are entered."""
     key = model.digest, task, precision, steps, json.dumps(hints, sort_keys=True)
-    if key not in _derived:
-        _derived[key] = margin(model, task, precision, steps, hints)
-    return _derived[key]
+    if key in _derived and sys.getprofile() is None:
+        least, modules = _derived[key]
+        enter(modules)
+        return least
+    with recorded() as now:
+        least = margin(model, task, precision, steps, hints)
+    _derived[key] = least, frozenset(now)
+    return least
 
 
 def check_solves(c: Mapping[str, Any], model: Model) -> str:
     """The weights answer every input of the task, by the margin that is said or more."""
     need(c["weights"] == model.digest, "these are other weights")
-    said, found = rational(c["margin"]), derived(model, c["task"], c["precision"], c["steps"], c["hints"])
-    need(0 < said <= found, f"the margin is {about(found)}, not {about(said)}")
+    claims, derives = rational(c["margin"]), derived(model, c["task"], c["precision"], c["steps"], c["hints"])
+    need(0 < claims <= derives, f"the margin is {about(derives)}, not {about(claims)}")
     steps = (
         f" after {shown(c['steps'])} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
     )
@@ -41,6 +47,9 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
 
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
+    from limen_check.cannot import architecture
+
+    entered(architecture.read)
     architecture.read(c["architecture"])  # also what is not used has to exist
     need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
     length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
@@ -51,9 +60,9 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
     left, bits = iter(parse_stack(c["architecture"])), []
     for i, layer in enumerate(wanted):  # each in the first one left that holds it
         apart = _apart(model, i, len(layer))
-        found = next((b for b in (_held(layer, other, apart) for other in left) if b is not None), None)
-        need(found is not None, "the model's layers are not found there")
-        bits += found or []
+        held = next((b for b in (_held(layer, other, apart) for other in left) if b is not None), None)
+        need(held is not None, "the model's layers are not found there")
+        bits += held or []
     name = next((name for least, name in _FORMATS if least <= min(bits, default=16)), None)
     need(name == c["precision"], f"numbers there are {name or 'too short'}, not {c['precision']}")
     return f"{c['architecture']} can: {sentence}"
@@ -61,10 +70,10 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
 
 def _apart(model: Model, layer: int, parts: int) -> bool:
     """Whether no two parts of a layer add to one column: sums of them are then never rounded."""
-    found: list[int] = []
+    columns: list[int] = []
     for shape, numbers in (model.weights[f"{layer}.{part}.O"] for part in range(parts)):
-        found += {i % shape[-1] for i, v in enumerate(numbers) if v}
-    return len(found) == len({*found})
+        columns += {i % shape[-1] for i, v in enumerate(numbers) if v}
+    return len(columns) == len({*columns})
 
 
 def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> list[int] | None:
@@ -100,12 +109,12 @@ def _within(want: Call, part: Call) -> bool:
     mine, its = want.arguments, part.arguments
     if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
         return False
-    said: dict[str, Any] = _UNSAID | ({"d_k": mine["d"]} if "d" in mine else {}) | mine
-    turns = said.get("phi", said.get("over", "relu")) in ("relu", "identity", "mamba2", "gated_delta")
+    sizes: dict[str, Any] = _UNSAID | ({"d_k": mine["d"]} if "d" in mine else {}) | mine
+    turns = sizes.get("phi", sizes.get("over", "relu")) in ("relu", "identity", "mamba2", "gated_delta")
     if want.name == "mamba2" and (mine["h"], mine["d"]) != (its["h"], its["d"]):
         return False
     for key, size in its.items():
-        least = said.get(key, "")
+        least = sizes.get(key, "")
         both = type(size) is type(least)
         grows = both and type(size) is int and key in _MAY_GROW and (key != "d_k" or turns)
         if key not in ("h", "kv_heads", "p") and not (both and (size >= least if grows else size == least)):

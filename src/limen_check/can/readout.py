@@ -18,7 +18,7 @@ Also = Mapping[Hashable, Iterable[Any]]  # fields on which an answer depends, wi
 
 
 def margin(state: State, c: Class) -> Fraction:
-    """Of the answer that the tokens of class c give, in one of the ways that the task says it."""
+    """R6: the margin of the answer of the tokens of class c, in one of the ways that the task says it."""
     need(state.header["answers"] == state.spec.answers, "other answers than the task has")
     if state.header["readout"] == "linear":
         return _linear(state, c)
@@ -127,15 +127,15 @@ def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, l
                 keys.setdefault(n, {}).update(dict.fromkeys(row[i] for row in rows))
     need(len(forms) * prod(map(len, keys.values())) <= _ROWS, "the answer reads too many rows")
     for picked in product(*keys.values()):
-        at, found = dict(zip(keys, picked, strict=True)), []
+        at, ends = dict(zip(keys, picked, strict=True)), []
         for form in forms:
             v = form.const
             for name, column in form.terms.items():
                 i = where[name][1].get(tuple([at[n] for n in where[name][0]]), -1)
                 need(i >= 0, "a row is missing")
                 v += column.levels[column.at[i]]
-            found.append((v + form.err[0], v + form.err[1]))
-        yield at, found
+            ends.append((v + form.err[0], v + form.err[1]))
+        yield at, ends
 
 
 def _linear(state: State, c: Class) -> Fraction:
@@ -165,8 +165,8 @@ def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     need(
         logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is missing, or does not rise"
     )
-    asked = list(zip(logits.keys[threshold], B, strict=True))
-    need(all(1 <= k < len(A) for k, _ in asked), "a threshold that no count meets")
+    thresholds = list(zip(logits.keys[threshold], B, strict=True))
+    need(all(1 <= k < len(A) for k, _ in thresholds), "a threshold that no count meets")
     lo, hi = apart.const + apart.err[0], apart.const + apart.err[1]
-    yes, no = min(b + A[k] for k, b in asked) + lo, -max(b + A[k - 1] for k, b in asked) - hi
+    yes, no = min(b + A[k] for k, b in thresholds) + lo, -max(b + A[k - 1] for k, b in thresholds) - hi
     return Fraction(min(yes, no))

@@ -59,8 +59,8 @@ class Table:
 
     def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
-        found: Column = self.best(B if self.words is None else level(B.most, len(B.at))).top
-        return found
+        top: Column = self.best(B if self.words is None else level(B.most, len(B.at))).top
+        return top
 
 
 def _integers(columns: list[Column]) -> tuple[int, Side]:
@@ -86,11 +86,11 @@ def _words(q: Side, k: Side, den: int) -> Best | None:
     flat = all(len({v * v for v in levels}) == 1 for levels, _ in k)  # then all rows are as long
     norms = {sum(map(mul, y, y)) for y in (first if flat else index)}
     along = {sum(map(mul, r, y)) for y in (index if any(r) else first)}
-    asked = []  # (q - r)/c, in whole numbers where it is one
+    words = []  # (q - r)/c, in whole numbers where it is one
     for (levels, at), o in zip(q, r, strict=True):
         parts = [divmod(v * down - o, up) for v in levels]
-        asked.append(([None if rest else whole for whole, rest in parts], at))
-    choice = tuple(index.get(word, -1) for word in _rows(asked))
+        words.append(([None if rest else whole for whole, rest in parts], at))
+    choice = tuple(index.get(word, -1) for word in _rows(words))
     if len(index) < len(k[0][1]) or len(norms) > 1 or len(along) > 1 or -1 in choice:
         return None
     g = gcd(*(v for levels, _ in k for v in levels))
@@ -143,11 +143,11 @@ class Scores:
 
 def _against(x: Vec, const: dict[int, Fraction]) -> dict[Hashable, Column]:
     """The products of each field's rows with a constant vector."""
-    found = {}
+    sums = {}
     for name, columns in x.terms.items():
         products = [(column, const[c]) for c, column in columns.items() if c in const]
-        found[name] = Column.sum([(level(ZERO, len(x.keys[name])), ONE), *products])
-    return found
+        sums[name] = Column.sum([(level(ZERO, len(x.keys[name])), ONE), *products])
+    return sums
 
 
 def matched(scores: Scores, skip: Collection[Hashable] = (), nobody: bool = False) -> Match:
@@ -161,10 +161,10 @@ def matched(scores: Scores, skip: Collection[Hashable] = (), nobody: bool = Fals
         coupled, keys = [x for x, z in scores.S if z == y], scores.k.keys[y]
         need(len(coupled) < 2, "a key field is asked for by two fields of the query")
         if coupled:
-            x, found = coupled[0], scores.S[coupled[0], y].best(B)
-            gain[x] = gain[x].plus(found.top)
-            costs.append(found.miss)
-            pairs.append((x, y, {a: keys[b] for a, b in zip(scores.q.keys[x], found.choice, strict=True)}))
+            x, best = coupled[0], scores.S[coupled[0], y].best(B)
+            gain[x] = gain[x].plus(best.top)
+            costs.append(best.miss)
+            pairs.append((x, y, {a: keys[b] for a, b in zip(scores.q.keys[x], best.choice, strict=True)}))
         elif nobody and not B.fixed:
             need(B.rows().count(B.most) == 1, "two rows are as good")
             pairs.append((None, y, {None: keys[B.rows().index(B.most)]}))

@@ -11,17 +11,32 @@ from typing import Any
 from limen_check.can.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
 from limen_check.can.vectors import Column, Format, Matrix, Vec, exp_above
 from limen_check.files import Model, Refused, expect, need, typed
+from limen_check.text import Call
 
 _ROWS = 1 << 21  # of a table
+Vecs = dict[str, Vec]  # by class
+Shapes = dict[str, tuple[int, ...]]  # of weights
 
 
 def rounded(model: Model, name: str, number: Callable[[float], Fraction]) -> Matrix:
     """A weight as it is used, rounded: column -> row -> what is not 0.  A vector is row 0."""
-    found, (shape, numbers) = dict[int, dict[int, Fraction]](), model.weights[name]
+    columns, (shape, numbers) = dict[int, dict[int, Fraction]](), model.weights[name]
     for i, v in enumerate(numbers):
         if v and number(v):
-            found.setdefault(i % shape[-1], {})[i // shape[-1]] = number(v)
-    return found
+            columns.setdefault(i % shape[-1], {})[i // shape[-1]] = number(v)
+    return columns
+
+
+def cut(W: Matrix, first: int, size: int) -> Matrix:
+    """So many columns of a matrix, from the first on."""
+    return {c - first: column for c, column in W.items() if first <= c < first + size}
+
+
+def projections(call: Call, width: int) -> Shapes:
+    """The shapes of h heads with keys and values of their own."""
+    h, d = call.number("h"), call.number("d")
+    keys = h * call.number("d_k", default=d)
+    return {"Q": (width, keys), "K": (width, keys), "V": (width, h * d), "O": (h * d, width)}
 
 
 def growth(f: Format, length: int) -> tuple[bool, Fraction]:
@@ -89,11 +104,13 @@ class State:
         """The values that a number may take in class c: all of them, perhaps more."""
         if number.of == PLACE and number.div == 1 and c.step > 1:
             period = number.mod // gcd(number.mod, c.step) if number.mod else c.count
-            found = {(c.start + i * c.step) % (number.mod or c.last + 1) for i in range(min(c.count, period))}
-            return tuple(sorted(found))
+            values = {
+                (c.start + i * c.step) % (number.mod or c.last + 1) for i in range(min(c.count, period))
+            }
+            return tuple(sorted(values))
         if number.of == TOKEN and c.name in self.spec.ids:
-            found = {i // number.div for i in self.spec.ids[c.name]}
-            return tuple(sorted({i % number.mod for i in found} if number.mod else found))
+            values = {i // number.div for i in self.spec.ids[c.name]}
+            return tuple(sorted({i % number.mod for i in values} if number.mod else values))
         low, high = self.span(number, c)
         need(high - low <= _ROWS, "a field has too many values")
         return tuple(range(low, high))
@@ -105,7 +122,8 @@ class State:
             mod = 0
         return self.plain(of, c) if isinstance(of, Number) and div == 1 and not mod else Number(of, div, mod)
 
-    def _embedded(self) -> dict[str, Vec]:
+    def _embedded(self) -> Vecs:
+        """R0: the vector of each class, the sum of its codes."""
         e, width, counts = self.header["embedding"], self.header["width"], dict[int, int]()
         expect(e["width"] == width, "the embedding has another width than the model")
         sizes = {name: (rows, columns) for name, rows, columns in e["tables"]}
@@ -150,15 +168,15 @@ class State:
     def _columns(self, name: str, keys: tuple[int, ...]) -> list[Column]:
         """Some rows of a table, column by column, rounded."""
         (_, width), numbers = self.model.weights[f"embedding.{name}"]
-        found, whole = [], keys == tuple(range(keys[0], keys[-1] + 1))
+        columns, whole = [], keys == tuple(range(keys[0], keys[-1] + 1))
         for i in range(width):
             raw = list(numbers[keys[0] * width + i : (keys[-1] + 1) * width : width])
             raw = raw if whole else [raw[r - keys[0]] for r in keys]
             level = {v: k for k, v in enumerate(dict.fromkeys(map(self.number, set(raw))))}
             at = {v: level[self.number(v)] for v in set(raw)}
             packed = bytes if len(level) <= 256 else tuple  # a byte a row, where it does
-            found.append(Column(tuple(level), packed(map(at.__getitem__, raw))))
-        return found
+            columns.append(Column(tuple(level), packed(map(at.__getitem__, raw))))
+        return columns
 
 
 def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:

@@ -30,7 +30,7 @@ from math import lcm, prod
 from operator import mul
 from typing import Any, NamedTuple
 
-from limen_check.cannot import rows
+from limen_check import sizes
 from limen_check.files import expect, need
 from limen_check.text import parse_call
 
@@ -161,17 +161,17 @@ def _any(*numbers: Number, yes: int = 1) -> Decision:
 
 
 def _index(n: int, S: int) -> Spec:
-    found = Number(Read("at", "data", at_place(n, Number(TOKEN)), TOKEN))
-    return Spec(text(("data", n, 0, S), ("query", 1, 0, n)), ("query",), S, (found,))
+    value = Number(Read("at", "data", at_place(n, Number(TOKEN)), TOKEN))
+    return Spec(text(("data", n, 0, S), ("query", 1, 0, n)), ("query",), S, (value,))
 
 
 def _retrieval(n: int, D: int, V: int, absent: bool) -> Spec:
     """Pairs a·V + b with different a, then 2^D·V + a; without `absent` that a occurs."""
     classes = text(("pairs", n, 0, V << D), ("query", 1, V << D, (V + 1) << D))
     facts: Facts = frozenset({Line(Number(TOKEN, V), Number(TOKEN, 1, 1 << D))})
-    there, found = Read("at", "pairs", facts, TOKEN), Read("found", "pairs", facts, Number(TOKEN, 1, V))
+    there, value = Read("at", "pairs", facts, TOKEN), Read("found", "pairs", facts, Number(TOKEN, 1, V))
     promises = frozenset({("at most one" if absent else "one", "pairs", facts)})
-    answer = Number(found) if absent else Number(there, 1, V)
+    answer = Number(value) if absent else Number(there, 1, V)
     return Spec(classes, ("query",), V + absent, (answer,), promises)
 
 
@@ -207,9 +207,9 @@ def _recall(n: int, V: int, q: int) -> Spec:
     classes = [Class(name, 0, at, 2, count, 0, V) for name, at, count in sizes if count]
     classes.append(Class("even", 0, 2 * n, 2, -(-q // 2), 0, V, view=True))  # asks, and is one of the evens
     before = Read("at", "evens", at_place(classes[0].count, Number(PLACE), -1), TOKEN)
-    asked: Facts = frozenset({Line(Number(before), Number(TOKEN))})
-    promises = frozenset({("one", "values", asked), ("none", "odd", asked)})
-    answer = Number(Read("at", "values", asked, TOKEN))
+    key: Facts = frozenset({Line(Number(before), Number(TOKEN))})
+    promises = frozenset({("one", "values", key), ("none", "odd", key)})
+    answer = Number(Read("at", "values", key, TOKEN))
     return Spec(tuple(classes), ("even", "odd")[: 1 + (q > 1)], V, (answer,), promises)
 
 
@@ -217,12 +217,12 @@ def _recall_in_pairs(n: int, V: int, q: int) -> Spec:
     """The same for one key that is asked for: pairs of a key and a value, then the key."""
     need(q == 1, "several keys are asked for")
     sizes = ("keys", 0, 0, 2, n), ("values", 0, 1, 2, n), ("query", 2 * n, 0, 1, 1)
-    asked: Facts = frozenset({Line(Number(TOKEN), Number(TOKEN))})
-    pair = Number(Read("at", "keys", asked, PLACE), 2)
+    key: Facts = frozenset({Line(Number(TOKEN), Number(TOKEN))})
+    pair = Number(Read("at", "keys", key, PLACE), 2)
     facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), pair)})
     answer = Number(Read("at", "values", facts, TOKEN))
     classes = tuple(Class(*size, 0, V) for size in sizes)
-    return Spec(classes, ("query",), V, (answer,), frozenset({("one", "keys", asked)}))
+    return Spec(classes, ("query",), V, (answer,), frozenset({("one", "keys", key)}))
 
 
 def _composition(m: int, **n: int) -> Spec:
@@ -291,8 +291,8 @@ def _nearest_neighbor(n: int, D: int, g: int) -> Spec:
         return [s * abs(s) * (parts // max(1, square)) for s, square in zip(inner, squares, strict=True)]
 
     classes = Class("points", 0, 0, 2, n, 0, points), Class("labels", 0, 1, 2, n, points, points + 2)
-    found = Number(Read("nearest", "points", NO_FACTS, PLACE), 2)
-    facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), found)})
+    point = Number(Read("nearest", "points", NO_FACTS, PLACE), 2)
+    facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), point)})
     labels = Number(Read("at", "labels", facts, TOKEN)), Number(Read("nearest", "labels", NO_FACTS, TOKEN))
     ways = tuple(Decision((label,), lambda row: int(row[0]) - points) for label in labels)
     ids = frozenset(range(points)) - {points // 2}
@@ -371,11 +371,11 @@ def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
     """
     known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
-    sizes = rows.read(task).sizes
-    expect(max(sizes.values()) < 1 << 256, f"{known}: a size is too large")
+    named = sizes.read(task).sizes
+    expect(max(named.values()) < 1 << 256, f"{known}: a size is too large")
     if (known, how) in (("dyck", "steps"), ("dyck", "shares")):
         need(how == "shares" or segments <= 2, "a text that is cut otherwise")
-        return _dyck_by_steps(segments=3 if how == "shares" else segments, **sizes)
+        return _dyck_by_steps(segments=3 if how == "shares" else segments, **named)
     if (known, how) == ("recall", "pairs"):
-        return _recall_in_pairs(**sizes)
-    return _SPECS[known](**sizes)
+        return _recall_in_pairs(**named)
+    return _SPECS[known](**named)

@@ -81,7 +81,7 @@ class Part(NamedTuple):
         return self.name in _FULL
 
     def bits(self, n: int = 0) -> int:
-        """Of the state after n tokens; of a full part, that earlier tokens tell one later token."""
+        """The bits of the state after n tokens; of a full part, what earlier tokens tell one later token."""
         if self.said is not None:
             return self.said * self.times
         need(self.name != "block_sparse", "the replies of block_sparse have no fixed size")

@@ -1,4 +1,4 @@
-"""Tasks: sizes, lengths, and how many beginnings of t tokens must be told apart.
+"""Tasks: how many beginnings of t tokens must be told apart.
 
 `rows(t)` is a number of prefixes of t tokens of which each two differ in an answer that is still to come, on
 a continuation that is allowed after both.  Whoever reads once must be in different states after them.  It is
@@ -7,33 +7,25 @@ a continuation that is allowed after both.  Whoever reads once must be in differ
 
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import accumulate
 from math import comb
-from operator import mul
-from typing import NamedTuple
 
+from limen_check import sizes
 from limen_check.cannot.logs import Count, log_binomial, one, sets
-from limen_check.files import expect, need
-from limen_check.text import Value, parse_call
+from limen_check.files import need
 
 _WRITTEN = 1 << 14  # bits of a number that is written out
 _VERTICES = 1000  # of a graph whose partitions are counted
 
 
-class Task(NamedTuple):
-    # Texts have `length` tokens of `vocab` ids; the last `asks` answer, the first `cut` are read before.
-    name: str
-    sizes: dict[str, int]
-    N: tuple[int, ...]  # of composition: the tables z_1 … z_L have N_0 … N_{L-1} entries, with as many values
-    cut: int
-    length: int
-    vocab: int
-    asks: int = 1
+class Task(sizes.Task):
+    """A task whose prefixes are counted."""
+
+    __slots__ = ()
 
     def rows(self, t: int) -> Count:
         """The prefixes of t tokens that are told apart, 0 < t < length."""
         need(0 < t < self.length, "a cut stands inside the text")
-        return _composition(t, self.N) if self.N else _TASKS[self.name].rows(t, **self.sizes)
+        return _composition(t, self.N) if self.N else _ROWS[self.name](t, **self.sizes)
 
 
 def _halves(t: int, n: int) -> Count:
@@ -138,10 +130,10 @@ def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
 @lru_cache(maxsize=8)
 def directions(D: int, g: int) -> int:
     """Points of {-g … g}^D but 0, up to a positive factor: all without a common divisor."""
-    found: dict[int, int] = {}
+    primitive: dict[int, int] = {}
     for r in range(1, g + 1):
-        found[r] = (2 * r + 1) ** D - 1 - sum(found[r // d] for d in range(2, r + 1))
-    return found[g]
+        primitive[r] = (2 * r + 1) ** D - 1 - sum(primitive[r // d] for d in range(2, r + 1))
+    return primitive[g]
 
 
 def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
@@ -149,67 +141,36 @@ def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
     return one(2, min(t // 2, directions(D, g)), exact=False)
 
 
-class _Spec(NamedTuple):
-    # The least value of each size; cut, length and vocab; the rows; what else the sizes must meet.
-    least: dict[str, int]
-    shape: Callable[..., tuple[int, int, int]]
-    rows: Callable[..., Count]
-    exists: Callable[..., bool] = lambda **sizes: True
-
-
-_TASKS = {
-    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), lambda t, n: one(n, t)),
-    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), lambda t, n, S: one(S, t)),
-    "two_sum": _Spec({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M), _two_sum),
-    "three_sum": _Spec({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M), _three_sum),
+_ROWS: dict[str, Callable[..., Count]] = {
+    "eva": lambda t, n: one(n, t),
+    "index": lambda t, n, S: one(S, t),
+    "two_sum": _two_sum,
+    "three_sum": _three_sum,
     # Sets without a pair; alone, t values with v = -v; and, from two tokens on, that there is a pair.
-    "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), lambda t, n, M: (
-        without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)))),
-    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
-    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
+    "two_sum_any": lambda t, n, M: without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)),
+    "equality": _halves,
+    "disjointness": _halves,
     # How often each symbol came; when s is known, its own count 0 … n.
-    "counting": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1)), lambda t, n, S: (
-        one(n + 1) if t > n else _binomial(t + S - 1, min(t, S - 1)))),
+    "counting": lambda t, n, S: one(n + 1) if t > n else _binomial(t + S - 1, min(t, S - 1)),
     # q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind.
-    "sparse_average": _Spec({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), lambda t, n, q: (
-        one(min(t, n) + 1) if q == n else one(2, min(t, 2 * n - t), exact=t <= n)), lambda n, q: q <= n),
-    "dyck": _Spec({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck,
-        lambda n, k, D: n % 2 == 0),
-    "is_tree": _Spec({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n), _is_tree),
+    "sparse_average": lambda t, n, q: (
+        one(min(t, n) + 1) if q == n else one(2, min(t, 2 * n - t), exact=t <= n)
+    ),
+    "dyck": _dyck,
+    "is_tree": _is_tree,
     # Of a palindrome the t-1 digits not yet mirrored, and that some did not fit; of a number two bits.
-    "turing": _Spec({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3), lambda t, n, program: (
-        one(2, min(t - 1, 2)) if program else one(2, min(t - 1, n - t + 1), more=2 * t >= n + 4))),
-    "cgram": _Spec({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram,
-        lambda n, c, V: n >= c),
+    "turing": lambda t, n, program: (
+        one(2, min(t - 1, 2)) if program else one(2, min(t - 1, n - t + 1), more=2 * t >= n + 4)
+    ),
+    "cgram": _cgram,
     # V for each value read, the keys being fixed; after the cut for each that was not asked for.
-    "recall": _Spec({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V), lambda t, n, V, q: (
-        one(V, min(t // 2, 3 * n - t), exact=False)), lambda n, V, q: 2 * n <= V and q <= n),
-    "retrieval": _Spec({"n": 1, "D": 1, "V": 1, "absent": 0},
-        lambda n, D, V, absent: (n, n + 1, (V + 1) << D), _retrieval,
-        lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D),
-    "nearest_neighbor": _Spec({"n": 1, "D": 2, "g": 1},
-        lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2), _nearest_neighbor,
-        lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63),
-}  # fmt: skip
-_PROGRAMS: dict[Value, Value] = {"palindrome": 0, "increment": 1}
+    "recall": lambda t, n, V, q: one(V, min(t // 2, 3 * n - t), exact=False),
+    "retrieval": _retrieval,
+    "nearest_neighbor": _nearest_neighbor,
+}
 
 
 @lru_cache(maxsize=64)
 def read(text: str) -> Task:
     """Reads the text form: every size is spelled, and the task exists."""
-    name, given = parse_call(text)
-    chain = ["m", *(f"n{l}" for l in range(1, len(given)))] if name in ("composition", "facts") else []
-    expect(bool(chain) or name in _TASKS, f"no task is named {name[:40]!r}")
-    least = dict.fromkeys(chain, 1) if chain else _TASKS[name].least
-    wrong, s = sorted(set(given) ^ set(least)), dict[str, int]()
-    expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
-    for key, low in least.items():
-        value = _PROGRAMS.get(given[key]) if key == "program" else given[key]
-        expect(type(value) is (bool if key == "absent" else int), f"{name}: {key} is of another kind")
-        s[key] = int(value or 0)
-        expect(s[key] >= low, f"{name}: {key} must be at least {low}")
-    if chain:  # facts is composition told in sentences: the same tokens, the same answers
-        N = tuple(accumulate(s.values(), mul))
-        return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
-    expect(_TASKS[name].exists(**s), f"there is no {text[:80]}")
-    return Task(name, s, (), *_TASKS[name].shape(**s), s.get("q", 1) if name == "recall" else 1)
+    return Task(*sizes.read(text))

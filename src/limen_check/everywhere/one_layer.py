@@ -81,10 +81,10 @@ class Matrices:
 
     def __call__(self, name: str, *shape: int) -> list[float]:
         expect(name in self.model.weights, f"weight {name!r} is missing")
-        found = self.model.weights[name]
-        expect(found.shape == shape, f"weight {name!r} has another shape")
+        tensor = self.model.weights[name]
+        expect(tensor.shape == shape, f"weight {name!r} has another shape")
         self.unread.discard(name)
-        return list(found.numbers)
+        return list(tensor.numbers)
 
     def rows(self, name: str, *shape: int) -> list[Vec]:
         numbers, wide = self(name, *shape), shape[-1]
@@ -98,22 +98,22 @@ class Matrices:
         return weights(self(name, size))
 
 
-def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> Layer:
-    """The tables, for texts of n tokens below `vocab` whose last one is `asked`."""
+def read(model: Model, n: int, vocab: int, answers: int, queries: list[int]) -> Layer:
+    """The tables, for texts of n tokens below `vocab` whose last one is of `queries`."""
     h, m = model.header, Matrices(model)
     D, layers = h["width"], parse_stack(h["architecture"])
     expect(1 <= D <= 1 << 16 and 1 <= h["answers"] <= 1 << 16, "width and answers are out of range")
     expect(len(h["locals"]) in (0, 1), "locals: none, or one a layer")
     need(len(layers) == 1, "worst cases are known of one layer")
     need(h["answers"] == answers, "the model has other answers than the task")
-    need(n * vocab * (D + len(asked)) <= _MOST, "too large")
+    need(n * vocab * (D + len(queries)) <= _MOST, "too large")
     x = _embedded(h["embedding"], m, D, n, vocab)
     seen = _normed(x, m.vector("0.norm.mixer", D)) if h["norm"] else x
     heads, O = list[Head](), list[Vec]()
     for j, call in enumerate(layers[0]):
         need(call.name in _OPTIONS, f"no worst case is known of {call.name}")
         need(call.arguments.keys() <= _HEADED | _OPTIONS[call.name], f"{call.name} with other options")
-        made, out = _part(call, m, f"0.{j}", D, seen, asked)
+        made, out = _part(call, m, f"0.{j}", D, seen, queries)
         heads, O = heads + made, O + out
     (U, u), local = _readout(h["readout"], m, D, answers), None
     if h["locals"] and h["locals"][0] is not None:
@@ -123,7 +123,7 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
         m("0.norm.local", D)  # there is no function behind this norm: it is stored, and not used
         final = m.vector("readout.norm", D)
         U = [column.each(final) for column in U]
-    base = {t: x[-1][t] if h["residual"] else Vec([0] * D, 0) for t in asked}
+    base = {t: x[-1][t] if h["residual"] else Vec([0] * D, 0) for t in queries}
     expect(not m.unread, f"weight {min(m.unread, default='')[:40]!r} is unknown")
     return Layer(heads, base, O, U, u, h["norm"], h["residual"], local, x, seen)
 
@@ -202,7 +202,7 @@ def _normed(x: list[list[Vec]], w: Vec) -> list[list[Vec]]:
 
 
 def _part(
-    call: Call, m: Matrices, at: str, D: int, seen: list[list[Vec]], asked: list[int]
+    call: Call, m: Matrices, at: str, D: int, seen: list[list[Vec]], queries: list[int]
 ) -> tuple[list[Head], list[Vec]]:
     """The heads of one mixer, and the rows of its W_O."""
     h, d, n = call.number("h", most=1 << 10), call.number("d", most=1 << 12), len(seen)
@@ -221,7 +221,7 @@ def _part(
     for head in range(h):
         s = head * sets // h
         k, v = tokens(K[s * r : s * r + r]), tokens(V[s * d : s * d + d])
-        q = {x: vec(dot(seen[-1][x], column) for column in Q[head * r : head * r + r]) for x in asked}
+        q = {x: vec(dot(seen[-1][x], column) for column in Q[head * r : head * r + r]) for x in queries}
         made.append(_HEADS[call.name](call, head, q, k, v, gates)._replace(q=q, k=k))
     return made, m.rows(f"{at}.O", h * d, D)
 

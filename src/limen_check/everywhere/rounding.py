@@ -63,7 +63,7 @@ class Run:
         return k * self.u / (1 - k * self.u)
 
     def _columns(self, name: str) -> list[Floats]:
-        """Of the absolute values of a matrix."""
+        """The absolute values of a matrix, column by column."""
         weight = self.model.weights[name]
         return [[abs(a) for a in weight.numbers[c :: weight.shape[-1]]] for c in range(weight.shape[-1])]
 
@@ -125,7 +125,7 @@ class Run:
         return most + self.γ(2) * max(bias[c] for c in columns) + own
 
     def head(self, j: int, i: int, call: Call, head: Head) -> tuple[Floats, Floats]:
-        """Of what a head gives: bounds on the numbers themselves, and on their errors."""
+        """Bounds on the numbers that a head gives, and on their errors."""
         h, d = call.number("h"), call.number("d")
         r, sets = call.number("d_k", default=d), call.number("kv_heads", default=h)
         s = i * sets // h
@@ -211,7 +211,7 @@ class Run:
     def features(
         self, call: Call, head: Head, q: Vec, off_q: Floats, off_k: list[list[Floats]]
     ) -> tuple[list[Floats], list[Floats]]:
-        """Of φ(q)·φ(k), [position][token]: how far it may be off, and its terms' absolute values."""
+        """The error of φ(q)·φ(k), and the sum of its terms' absolute values, by [position][token]."""
         over, phi = call.arguments.get("over", "linear"), call.arguments.get("phi", "elu1")
         phi = (
             phi
@@ -242,7 +242,7 @@ class Run:
         return offs, sizes
 
     def fading(self, j: int, i: int, call: Call, head: Head) -> float:
-        """Of a product of gates, as a share: each logarithm's own error, and the roundings of a product."""
+        """The relative error of a product of gates: each logarithm's own error, and the roundings."""
         timed = call.name != "gated_linear"
         off = (
             self.gate(j, *(("T", "t") if timed else ("A", "a")), range(i, i + 1))
@@ -299,7 +299,7 @@ def _dust(run: Run, z: Floats, hidden: tuple[Floats, Floats, Floats]) -> float:
 def _pair(
     run: Run, a: int, b: int, last: tuple[Floats, Floats, Floats], hidden: tuple[Floats, Floats, Floats]
 ) -> float:
-    """Of logit_a - logit_b: the heads' errors through the exact difference, and the readout's own."""
+    """The error of logit_a - logit_b: the heads' errors through the exact difference, and its own."""
     layer, c, (off, z, rounded) = run.layer, run.layer.U[a].minus(run.layer.U[b]), last
     both = [x + y for x, y in zip(_abs(layer.U[a]), _abs(layer.U[b]), strict=True)]
     u = (layer.u.at(a).most + layer.u.at(b).most) / ONE

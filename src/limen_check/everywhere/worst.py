@@ -140,17 +140,17 @@ def work(model: Model, text: Promise, proof: list[list[list[int]]]) -> tuple[int
     leaves, splits = steps.count([0]), steps.count([2])
     local, norm, D = (h["locals"] or [None])[0], h["norm"], h["width"]
     hidden = 0 if local is None else parse_call(local).number("hidden", 0, 1 << 12, 0)
-    table, asked, cases = text.length * text.vocab, len({x for x, _, _ in text.cases}), len(text.cases)
+    table, queries, cases = text.length * text.vocab, len({x for x, _, _ in text.cases}), len(text.cases)
     heads = keys = values = passes = 0
     for call in parse_stack(h["architecture"])[0]:
         many, d = call.number("h", 1, 1 << 10, 1), call.number("d", 1, 1 << 12, 1)
         d_k = call.number("d_k", 1, 1 << 12, d)
         heads, keys, values = heads + many, keys + many * d_k, values + many * d
         passes += _PASSES * many * (2 * d_k if call.name in ("delta", "gated_delta") else 1)
-    read = table * (2 * D * (keys + values) + asked * (keys + _FUNCTION * heads) + _FUNCTION * keys)
+    read = table * (2 * D * (keys + values) + queries * (keys + _FUNCTION * heads) + _FUNCTION * keys)
     read += _PASSES * sum(len(w.numbers) for w in model.weights.values())
-    made = (text.answers + hidden + norm * (D + asked * D)) * (table + D) * values
-    made += (text.answers + asked) * hidden * D
+    made = (text.answers + hidden + norm * (D + queries * D)) * (table + D) * values
+    made += (text.answers + queries) * hidden * D
     masks = (cases + 5 * splits) * table * (4 * (hidden + norm * D) * passes + values)
     each = table * (passes + bool(hidden) * values) + 4 * D + hidden * (values + _FUNCTION) + 4 * _FUNCTION
     trees = len(steps) * (hidden + _FUNCTION) + (len(proof) + 2 * splits) * table * (1 + len(text.keys))
@@ -165,7 +165,7 @@ def check_everywhere(c: dict[str, Any], model: Model) -> str:
     expect(
         numbers <= _WORK, f"the check would compute {shown(numbers)} numbers; at most {_WORK:,} are computed"
     )
-    layer = read(model, text.length, text.vocab, text.answers, sorted({asked for asked, _, _ in text.cases}))
+    layer = read(model, text.length, text.vocab, text.answers, sorted({query for query, _, _ in text.cases}))
     least = rational(c["margin"])
     need(0 < least < 1 << 32, "no positive margin")
     blur = error(model, layer, text.length, c["precision"])
@@ -175,11 +175,11 @@ def check_everywhere(c: dict[str, Any], model: Model) -> str:
     )
     proof, at = c["proof"], 0
     worst = Worst(layer, text, -(-least.numerator * ONE // least.denominator))
-    for asked, answer, mask in text.cases:
+    for query, answer, mask in text.cases:
         for rival in range(text.answers):
             if rival != answer:
                 need(at < len(proof), "a question has no proof")
-                worst.question(asked, answer, rival, mask, iter(proof[at]))
+                worst.question(query, answer, rival, mask, iter(proof[at]))
                 at += 1
     need(at == len(proof), "more proofs than questions")
     of = "of ρ times the margin, " if layer.norm else ""
@@ -222,7 +222,7 @@ class Worst:
             made.append(_spread_of(rows, (C_h.most * rad + most * C_h.rad >> PLACES) + 2))
         return Functional(made)
 
-    def question(self, asked: int, answer: int, rival: int, mask: Mask, steps: Iterator[list[int]]) -> None:
+    def question(self, query: int, answer: int, rival: int, mask: Mask, steps: Iterator[list[int]]) -> None:
         """Goes through one tree."""
         open_: list[tuple[Mask | None, dict[int, int]]] = [(self.text.narrowed(mask), {})]
         while open_:
@@ -240,7 +240,7 @@ class Worst:
                 open_ += [(self._split(mask_, step[1], step[2], it), signs) for it in (False, True)]
             else:
                 expect(step[0] == 0, "no such step")
-                self.leaf(asked, answer, rival, mask_, signs, step[1:])
+                self.leaf(query, answer, rival, mask_, signs, step[1:])
         need(next(steps, None) is None, "a tree that goes on after its end")
 
     def _split(self, mask: Mask | None, i: int, t: int, is_t: bool) -> Mask | None:
@@ -250,28 +250,28 @@ class Worst:
 
     def leaf(
         self,
-        asked: int,
+        query: int,
         answer: int,
         rival: int,
         mask: Mask | None,
         signs: dict[int, int],
-        said: Sequence[int],
+        multipliers: Sequence[int],
     ) -> None:
         """The margin is at least the one claimed on all inputs of the mask whose ReLUs have these signs."""
         m = len(self.hidden)
-        expect(len(said) == self.ratios + m + len(signs), "a leaf with more or fewer multipliers")
-        λ, α = said[: self.ratios], said[self.ratios : self.ratios + m]
-        β = dict(zip(sorted(signs), said[self.ratios + m :], strict=True))
-        expect(all(abs(one) <= _LARGEST for one in said), "a multiplier is too large")
+        expect(len(multipliers) == self.ratios + m + len(signs), "a leaf with more or fewer multipliers")
+        λ, α = multipliers[: self.ratios], multipliers[self.ratios : self.ratios + m]
+        β = dict(zip(sorted(signs), multipliers[self.ratios + m :], strict=True))
+        expect(all(abs(one) <= _LARGEST for one in multipliers), "a multiplier is too large")
         need(all(0 <= one <= 1 << _GRID for one in α), "an α that is not in [0, 1]")
         need(all(one >= 0 for one in β.values()), "a β below 0")
         if mask is None:
             return  # no input is left
         column = self.layer.U[answer].minus(self.layer.U[rival])
         u = self.layer.u.at(answer).minus(self.layer.u.at(rival))
-        const = dot(column, self.layer.x[asked])
+        const = dot(column, self.layer.x[query])
         if m:
-            made = self._relus(asked, mask, signs, α, β, self.s[answer].minus(self.s[rival]))
+            made = self._relus(query, mask, signs, α, β, self.s[answer].minus(self.s[rival]))
             if made is None:
                 return  # a sign that no input of the mask has
             assert self.layer.local is not None
@@ -279,24 +279,24 @@ class Worst:
             C = vec(dot(slopes, row) for row in self.G)
             if self.layer.residual:
                 C, low = C.plus(self.e[answer].minus(self.e[rival])), low + const.low
-            self.need(asked, mask, self.functional(C), low + dot(column, self.layer.local[3]).low + u.low, λ)
+            self.need(query, mask, self.functional(C), low + dot(column, self.layer.local[3]).low + u.low, λ)
         elif self.layer.norm:
-            self._normed(asked, mask, self.answers[answer].minus(self.answers[rival]), const, u, λ)
+            self._normed(query, mask, self.answers[answer].minus(self.answers[rival]), const, u, λ)
         else:
-            self.need(asked, mask, self.answers[answer].minus(self.answers[rival]), const.low + u.low, λ)
+            self.need(query, mask, self.answers[answer].minus(self.answers[rival]), const.low + u.low, λ)
 
-    def need(self, asked: int, mask: Mask, C: "Functional", const: int, λ: Sequence[int]) -> None:
+    def need(self, query: int, mask: Mask, C: "Functional", const: int, λ: Sequence[int]) -> None:
         need(
-            self.at_least(asked, mask, C, self.least - const, λ),
+            self.at_least(query, mask, C, self.least - const, λ),
             "a leaf whose bound is below the margin claimed",
         )
 
     def _relus(
-        self, asked: int, mask: Mask, signs: dict[int, int], α: Sequence[int], β: dict[int, int], s: Vec
+        self, query: int, mask: Mask, signs: dict[int, int], α: Sequence[int], β: dict[int, int], s: Vec
     ) -> tuple[Vec, int] | None:
         """Σ s_j ReLU(h_j) ≥ slopes·(G y) + low: each over a line, or under one where it counts against."""
-        low, slopes, g0 = 0, [], self.g0[asked]
-        for j, (down, up) in enumerate(self.ranges(asked, mask)):
+        low, slopes, g0 = 0, [], self.g0[query]
+        for j, (down, up) in enumerate(self.ranges(query, mask)):
             sign, s_j = signs.get(j, 0), s.mid[j]
             if (sign > 0 and up < 0) or (sign < 0 and down > 0):
                 return None
@@ -309,81 +309,81 @@ class Worst:
         made = Vec(slopes, 1)
         return made, low + dot(made, g0).low
 
-    def _ranges(self, asked: int, mask: Mask) -> list[tuple[int, int]]:
-        """Of every ReLU's argument, over all inputs of the mask."""
+    def _ranges(self, query: int, mask: Mask) -> list[tuple[int, int]]:
+        """The ends of every ReLU's argument, over all inputs of the mask."""
         ends = []
         for j, h in enumerate(self.hidden):
-            const = self.g0[asked].at(j)
-            low, high = self.smallest(asked, mask, h), -self.smallest(asked, mask, h.negative())
+            const = self.g0[query].at(j)
+            low, high = self.smallest(query, mask, h), -self.smallest(query, mask, h.negative())
             ends.append((low + const.low, high + const.high))
         return ends
 
     # X1: minima over all texts of a mask
 
-    def smallest(self, asked: int, mask: Mask, C: "Functional") -> int:
+    def smallest(self, query: int, mask: Mask, C: "Functional") -> int:
         """Not above C·y on any text of the mask: the sum of every head's own minimum."""
         heads = zip(self.layer.heads, C.tables, strict=True)
-        return sum(_MINIMA[head.kind](head, asked, mask, table) for head, table in heads)
+        return sum(_MINIMA[head.kind](head, query, mask, table) for head, table in heads)
 
-    def at_least(self, asked: int, mask: Mask, C: "Functional", bound: int, λ: Sequence[int]) -> bool:
+    def at_least(self, query: int, mask: Mask, C: "Functional", bound: int, λ: Sequence[int]) -> bool:
         """Whether C·y ≥ bound on every text of the mask."""
         heads = list(zip(self.layer.heads, C.tables, strict=True))
         if len(heads) == 1 and heads[0][0].kind == "ratio":
             return (
-                _normaliser(heads[0][0], asked, mask)[0] > 0 and _shifted(*heads[0], asked, mask, bound) >= 0
+                _normaliser(heads[0][0], query, mask)[0] > 0 and _shifted(*heads[0], query, mask, bound) >= 0
             )
         joint = [one for one in heads if len(heads) > 1 and one[0].kind in ("ratio", "sum")]
         alone = [one for one in heads if not joint or one[0].kind not in ("ratio", "sum")]
-        low = sum(_MINIMA[head.kind](head, asked, mask, table) for head, table in alone)
-        return low + (_together(joint, asked, mask, λ) if joint else 0) >= bound
+        low = sum(_MINIMA[head.kind](head, query, mask, table) for head, table in alone)
+        return low + (_together(joint, query, mask, λ) if joint else 0) >= bound
 
     # X3: behind a norm, ρ·margin = z·c + u·ρ(z), z = x + y O
 
     def _normed(
-        self, asked: int, mask: Mask, C: "Functional", const: Ball, u: Ball, λ: Sequence[int]
+        self, query: int, mask: Mask, C: "Functional", const: Ball, u: Ball, λ: Sequence[int]
     ) -> None:
         """u < 0: one ratio averages, so ρ(z) ≤ the average of ρ; else ρ at its largest.  u > 0: a tangent."""
-        low = const.low - (u.rad * self.spread(asked, mask) >> PLACES) - 1  # from here on u is its midpoint
+        low = const.low - (u.rad * self.spread(query, mask) >> PLACES) - 1  # from here on u is its midpoint
         one_ratio = len(self.layer.heads) == 1 and self.layer.heads[0].kind == "ratio"
         if u.mid > 0:
-            z, tangent = self._tangent(asked, mask)
+            z, tangent = self._tangent(query, mask)
             by = Ball(u.mid, 0).over(root(z, EPSILON, True))
-            low += by.times(dot(self.layer.x[asked], z)).low // len(z.mid) + by.times(Ball(EPSILON, 1)).low
+            low += by.times(dot(self.layer.x[query], z)).low // len(z.mid) + by.times(Ball(EPSILON, 1)).low
             C = C.plus(tangent.scaled(Ball(by.mid // len(z.mid), by.rad + 1)))
         elif one_ratio:
-            C = C.plus(Functional([self.lengths(asked)]).scaled(Ball(u.mid, 0)))
+            C = C.plus(Functional([self.lengths(query)]).scaled(Ball(u.mid, 0)))
         else:
-            low += u.mid * self.spread(asked, mask) >> PLACES
-        self.need(asked, mask, C, low, λ)
+            low += u.mid * self.spread(query, mask) >> PLACES
+        self.need(query, mask, C, low, λ)
 
-    def _tangent(self, asked: int, mask: Mask) -> tuple[Vec, "Functional"]:
+    def _tangent(self, query: int, mask: Mask) -> tuple[Vec, "Functional"]:
         """Any z̄, here that of each position's first token, and z̄·(y O): ρ(z) ≥ (z·z̄/D + ε)/ρ(z̄)."""
-        if self.at != (asked, mask):
-            y = [c for head in self.layer.heads for c in _output(head, asked, [row[0] for row in mask])]
+        if self.at != (query, mask):
+            y = [c for head in self.layer.heads for c in _output(head, query, [row[0] for row in mask])]
             columns = zip(*(row.mid for row in self.layer.O), strict=True)
             parts = [sum(map(mul, y, column)) >> PLACES for column in columns]
-            z = Vec([a + b for a, b in zip(self.layer.x[asked].mid, parts, strict=True)], 0)
+            z = Vec([a + b for a, b in zip(self.layer.x[query].mid, parts, strict=True)], 0)
             self.at, self.tangent = (
-                (asked, mask),
+                (query, mask),
                 (z, self.functional(vec(dot(row, z) for row in self.layer.O))),
             )
         return self.tangent
 
-    def _lengths(self, asked: int) -> "Spread":
+    def _lengths(self, query: int) -> "Spread":
         """ρ(x + v O) of every token, where the layer is one ratio."""
-        x, (head,) = self.layer.x[asked], self.layer.heads
+        x, (head,) = self.layer.x[query], self.layer.heads
         columns = [vec(row.at(k) for row in self.layer.O) for k in range(len(x.mid))]
         return _spread(
             [[root(x.plus(vec(dot(v, c) for c in columns)), EPSILON, True) for v in r] for r in head.v]
         )
 
-    def _spread(self, asked: int, mask: Mask) -> int:
+    def _spread(self, query: int, mask: Mask) -> int:
         """Not below ρ(z) on any text of the mask."""
         if len(self.layer.heads) == 1 and self.layer.heads[0].kind == "ratio":
-            return self.lengths(asked).top
-        x, squares = self.layer.x[asked], 0
+            return self.lengths(query).top
+        x, squares = self.layer.x[query], 0
         for k, C in enumerate(self.coordinates):
-            low, high = self.smallest(asked, mask, C), -self.smallest(asked, mask, C.negative())
+            low, high = self.smallest(query, mask, C), -self.smallest(query, mask, C.negative())
             squares += max(abs(low + x.mid[k]), abs(high + x.mid[k])) ** 2
         return isqrt(squares // len(x.mid) + (EPSILON << PLACES)) + x.rad + 2
 
@@ -445,44 +445,44 @@ def _spread_of(rows: Table, rad: int) -> Spread:
 # X1: each position's own minimum, over the tokens that may stand there
 
 
-def _products(head: Head, c: Spread, asked: int, shift: int = 0) -> tuple[Table, int]:
+def _products(head: Head, c: Spread, query: int, shift: int = 0) -> tuple[Table, int]:
     """2^64·α(c - shift) at every position and token, and by how much each may err."""
-    both = zip(head.α[asked], c.mid, strict=True)
+    both = zip(head.α[query], c.mid, strict=True)
     rows = [[a * (b - shift) for a, b in zip(*row, strict=True)] for row in both]
-    return rows, head.most[asked] * c.rad + (c.top + abs(shift)) * head.rad
+    return rows, head.most[query] * c.rad + (c.top + abs(shift)) * head.rad
 
 
 def _ends(rows: Table, lost: int, mask: Mask) -> tuple[int, int]:
-    """Of the sum over all positions."""
+    """The ends of the sum over all positions."""
     seen = [
         row if len(row) == len(here) else [row[t] for t in here] for row, here in zip(rows, mask, strict=True)
     ]
     return sum(map(min, seen)) - lost * len(seen), sum(map(max, seen)) + lost * len(seen)
 
 
-def _normaliser(head: Head, asked: int, mask: Mask) -> tuple[int, int]:
-    return _ends(head.α[asked], head.rad, mask)
+def _normaliser(head: Head, query: int, mask: Mask) -> tuple[int, int]:
+    return _ends(head.α[query], head.rad, mask)
 
 
-def _shifted(head: Head, c: Spread, asked: int, mask: Mask, bound: int) -> int:
+def _shifted(head: Head, c: Spread, query: int, mask: Mask, bound: int) -> int:
     """Not above 2^64·Σα(c - bound): if 0 or more, and the normaliser positive, the ratio is ≥ bound."""
-    return _ends(*_products(head, c, asked, bound), mask)[0]
+    return _ends(*_products(head, c, query, bound), mask)[0]
 
 
-def _sum_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
-    return _ends(*_products(head, c, asked), mask)[0] >> PLACES
+def _sum_minimum(head: Head, query: int, mask: Mask, c: Spread) -> int:
+    return _ends(*_products(head, c, query), mask)[0] >> PLACES
 
 
-def _ratio_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
+def _ratio_minimum(head: Head, query: int, mask: Mask, c: Spread) -> int:
     """Dinkelbach: from any λ, ratio ≥ λ + min(0, Σα(c - λ))/(least normaliser); λ is then one that occurs."""
-    least, _ = _normaliser(head, asked, mask)
+    least, _ = _normaliser(head, query, mask)
     need(least > 0, "a normaliser that may be 0")
-    α, (plain, _), best = head.α[asked], _products(head, c, asked), -(1 << 256)
+    α, (plain, _), best = head.α[query], _products(head, c, query), -(1 << 256)
     chosen = [min(here, key=row.__getitem__) for row, here in zip(c.mid, mask, strict=True)]
     for _ in range(_PASSES):
         λ = sum(plain[i][t] for i, t in enumerate(chosen)) // sum(α[i][t] for i, t in enumerate(chosen))
         rows = [[p - λ * a for p, a in zip(*both, strict=True)] for both in zip(plain, α, strict=True)]
-        lost = head.most[asked] * c.rad + (c.top + abs(λ)) * head.rad
+        lost = head.most[query] * c.rad + (c.top + abs(λ)) * head.rad
         short = min(_ends(rows, lost, mask)[0], 0) // least
         best = max(best, λ + short)
         if short > -_CLOSE:
@@ -491,9 +491,9 @@ def _ratio_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
     return best
 
 
-def _chain_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
+def _chain_minimum(head: Head, query: int, mask: Mask, c: Spread) -> int:
     """m_i ≥ g m + αc at the least m so far, since g > 0."""
-    rows, lost = _products(head, c, asked)
+    rows, lost = _products(head, c, query)
     m = 0
     for row, here, g in zip(rows, mask, head.g, strict=True):
         need(min(g.mid) > g.rad, "a gate that may not be positive")
@@ -501,11 +501,11 @@ def _chain_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
     return m
 
 
-def _erase_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
+def _erase_minimum(head: Head, query: int, mask: Mask, c: Spread) -> int:
     """y = Σ (p_i·w_i)v_i, p_{i-1} = g_i(p_i - e_i(w_i·p_i)): all p_i lie within `away` of p."""
     assert head.erased is not None
     (unit, keys, erase, _), total = head.erased, 0
-    q = unit[asked]
+    q = unit[query]
     sides = isqrt(len(q.mid)) + 1
     p, away = q.mid, q.rad * sides
     for i in range(len(mask) - 1, -1, -1):
@@ -530,17 +530,17 @@ def _erase_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
     return total
 
 
-def _together(heads: list[tuple[Head, Spread]], asked: int, mask: Mask, said: Sequence[int]) -> int:
+def _together(heads: list[tuple[Head, Spread]], query: int, mask: Mask, multipliers: Sequence[int]) -> int:
     """X4: sums and ratios as one separable sum, N/D = λ + R/D and R/D above a line in R."""
-    total, table, lost, λs = 0, [[0] * len(row) for row in heads[0][1].mid], 0, iter(said)
+    total, table, lost, λs = 0, [[0] * len(row) for row in heads[0][1].mid], 0, iter(multipliers)
     for head, c in heads:
         if head.kind == "sum":
-            rows, err = _products(head, c, asked)
+            rows, err = _products(head, c, query)
             κ = ONE
         else:
             λ = next(λs) << PLACES - _GRID
-            rows, err = _products(head, c, asked, λ)
-            least, most = _normaliser(head, asked, mask)
+            rows, err = _products(head, c, query, λ)
+            least, most = _normaliser(head, query, mask)
             need(least > 0, "a normaliser that may be 0")
             ends = _ends(rows, err, mask)  # of 2^64·R
             g = [R // (most if R >= 0 else least) for R in ends]
@@ -554,17 +554,17 @@ def _together(heads: list[tuple[Head, Spread]], asked: int, mask: Mask, said: Se
     return total + _ends(table, lost, mask)[0]
 
 
-def _output(head: Head, asked: int, text: list[int]) -> list[int]:
+def _output(head: Head, query: int, text: list[int]) -> list[int]:
     """About what a head gives on one text."""
     v = [head.v[i][t].mid for i, t in enumerate(text)]
     if head.erased is not None:
-        p, weight = head.erased.unit[asked].mid, [0] * len(v)
+        p, weight = head.erased.unit[query].mid, [0] * len(v)
         for i in range(len(v) - 1, -1, -1):
             weight[i] = sum(map(mul, p, head.erased.w[i][text[i]].mid)) >> PLACES
             p = [a - (weight[i] * b >> PLACES) for a, b in zip(p, head.erased.e[i][text[i]].mid, strict=True)]
             p = [a * head.g[i].mid[text[i]] >> PLACES for a in p] if head.g else p
     else:
-        weight = [head.α[asked][i][t] for i, t in enumerate(text)]
+        weight = [head.α[query][i][t] for i, t in enumerate(text)]
     if head.kind == "chain":
         left = ONE
         for i in range(len(v) - 1, -1, -1):

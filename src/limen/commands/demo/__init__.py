@@ -1,1 +1,12 @@
-"""The papers' illustrations, one file each: `limen demo NAME`."""
+"""Show one of the papers' illustrations."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # as `limen.demo` has them
+    from limen.commands.demo.average import average as average
+    from limen.commands.demo.concentration import concentration as concentration
+    from limen.commands.demo.hierarchy import hierarchy as hierarchy
+    from limen.commands.demo.machine import machine as machine
+    from limen.commands.demo.orthogonal import orthogonal as orthogonal
+    from limen.commands.demo.separation import separation as separation
+    from limen.commands.demo.sparse import sparse as sparse

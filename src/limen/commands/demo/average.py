@@ -1,4 +1,6 @@
-r"""Sparse averages with every token asking, by one self-attention unit: `limen average` [sanford2023].
+r"""Average real vectors over one set of positions per token.
+
+Sparse averages with every token asking, by one self-attention unit [sanford2023].
 
     token i is (y_i, z_i):  y_i a set of q places, z_i real numbers in [-1, 1];  wanted: the average of z_j,
     j ∈ y_i
@@ -16,12 +18,15 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from math import comb, inf, log, nextafter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import lazy_loader
 
+from limen.commands._command import Shown, command
+from limen.commands._words import Seed
 from limen.core.arrays import NDArray, np
 from limen.core.kernel import averaging_error
+from limen.core.option import Option
 from limen.core.report import Report
 from limen.core.task import distinct
 from limen.errors import BadInput
@@ -59,10 +64,25 @@ class AverageReport(Report, frozen=True, kw_only=True, tag="limen/average/1"):
     def holds(self) -> bool:
         return self.error is not None and self.seen <= self.error < 1
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.holds else 1
 
-def average(N: int, q: int, size: int, seed: int) -> AverageReport:
-    """Builds the unit, bounds its error over all sets, and runs it on drawn ones."""
-    task = SparseAverage(N, q)
+
+@command(
+    example="limen demo average --tokens 16 --sets 2 --size 3",
+    answers=(Shown("limen.commands.demo.average:AverageReport", "limen.render.demo.average:lines_of"),),
+)
+def average(
+    tokens: Annotated[
+        int, Option("Number of tokens. Every token asks for an average.", least=2, most=512)
+    ] = 16,
+    q: Annotated[int, Option("Size of each token's set.", flag="--sets", least=1, most=8)] = 2,
+    size: Annotated[int, Option("Size of each token's vector.", least=1, most=1024)] = 3,
+    seed: Seed = 0,
+) -> AverageReport:
+    """The error bound holds for all sets and all vectors. The exit code is 1 if nothing is certified."""
+    N, task = tokens, SparseAverage(tokens, q)
     if (sets := comb(N, q)) > _SETS:
         raise BadInput(
             f"there are {sets:,} sets of {q} of {N} positions; the error can be bounded for at most {_SETS:,}"

@@ -1,4 +1,6 @@
-r"""How much weight a retrieval head puts on the right token: the source's bounds beside what is measured.
+r"""Compare the attention of a retrieval head with its bounds.
+
+How much weight the head puts on the right token: the source's bounds beside what is measured.
 
     α_i ≥ e^(log²n)/(e^(log²n) + n - 1),      α_j ≤ n^(-log n)          the slide's, for its own head
 
@@ -16,6 +18,9 @@ from dataclasses import replace
 
 import msgspec
 
+from limen.commands._command import Shown, command
+from limen.commands._words import Seed, task_of
+from limen.commands._words import Task as TaskText
 from limen.constructions.retrieval_by_log_squared import RetrievalByLogSquared
 from limen.constructions.retrieval_by_softmax import RetrievalBySoftmax
 from limen.core.arrays import np
@@ -71,9 +76,31 @@ class ConcentrationReport(Report, frozen=True, kw_only=True, tag="limen/concentr
     def holds(self) -> bool:
         return all(row.holds for row in self.rows)
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.holds else 1
 
-def concentration(task: Task, seed: int = 0) -> ConcentrationReport:
-    """At an eighth, a quarter, a half and all of n."""
+
+@command(
+    example='limen demo concentration "retrieval(n=64,D=8,V=16)"',
+    answers=(
+        Shown(
+            "limen.commands.demo.concentration:ConcentrationReport",
+            "limen.render.demo.concentration:lines_of",
+            picture="limen.render.demo.concentration:concentration_picture",
+        ),
+    ),
+)
+def concentration(task: TaskText, seed: Seed = 0) -> ConcentrationReport:
+    """It shows how much weight two heads put on wrong tokens: the slide's, with keys and
+    queries scaled by log²n, and Limen's, with sign vectors.
+    The exit code is 1 if a measured weight exceeds the bound that follows from the head's score gap.
+    """
+    return _concentrated(task_of(task), seed)
+
+
+def _concentrated(task: Task, seed: int) -> ConcentrationReport:
+    """Both heads at an eighth, a quarter, a half and all of n."""
     if not isinstance(task, Retrieval) or task.absent:
         raise BadInput(f"concentration expects retrieval without absent keys, got {task}")
     if not 16 <= task.n <= _LONGEST:

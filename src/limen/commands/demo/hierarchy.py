@@ -1,4 +1,6 @@
-"""RNN < RNN + CoT < Transformer [wen2025], each step by what shows it: `limen hierarchy`.
+"""Show that RNN < RNN + CoT < Transformer, case by case.
+
+Each step of the inequality [wen2025] by what shows it.
 
 In bits a chain of thought adds nothing to a recurrence: what it writes is a function of its state.  What it
 adds is computation, so the first step is about networks of a given size: weights that think do what none of
@@ -7,11 +9,16 @@ that size does at once.  The second step is about bits, and holds whatever the r
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
+from limen.commands._command import Shown, command
+from limen.commands._words import Seed
 from limen.constructions.index_by_relu_rnn import IndexByReluRnn
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
+from limen.core.option import Option
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.verdict import Answer
@@ -58,9 +65,26 @@ class HierarchyReport(Report, frozen=True, kw_only=True, tag="limen/hierarchy/1"
         apart = zip(self.recurrent, self.full, strict=False)
         return run and all(rnn.says == Answer.CANNOT and full.says == Answer.CAN for rnn, full in apart)
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.holds else 1
 
-def hierarchy(n: int, seed: int) -> HierarchyReport:
-    """Index over n bits by one number that thinks; then tasks that no state of so few bits does."""
+
+@command(
+    example="limen demo hierarchy --bits 40",
+    answers=(Shown("limen.commands.demo.hierarchy:HierarchyReport", "limen.render.demo.hierarchy:lines_of"),),
+)
+def hierarchy(
+    bits: Annotated[
+        int, Option("Length of the bit string that the recurrence stores in one number.", least=2, most=48)
+    ] = 40,
+    seed: Seed = 0,
+) -> HierarchyReport:
+    """A recurrence with a state of one number solves a task with chain of thought, but not in one pass.
+    Chain of thought does not recover what a recurrence has forgotten; a Transformer can look back.
+    The exit code is 1 if a case does not show its inequality, as with small --bits.
+    """
+    n = bits
     thinking = IndexByReluRnn(Index(n, 2))
     return HierarchyReport(
         thinks=(_ran(IndexByReluRnn(Index(8, 2)), seed), _ran(thinking, seed)),

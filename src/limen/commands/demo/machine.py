@@ -1,4 +1,4 @@
-"""A Turing machine of the user's, run as tokens by a recurrence and a softmax layer: `limen machine`."""
+"""Run your own Turing machine in a model, one token per step."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import lazy_loader
 import msgspec
 
+from limen.commands._command import Shown, command
+from limen.commands._words import PathLike, Precision
 from limen.constructions.turing_by_recurrence import TuringByRecurrence
 from limen.core.arrays import np
+from limen.core.option import Argument, Option
 from limen.core.report import Report
 from limen.core.turing_machine import BLANK, Halted, TuringMachine
 from limen.errors import BadInput
@@ -61,6 +64,10 @@ class MachineReport(Report, frozen=True, kw_only=True, tag="limen/machine/1"):
     def right(self) -> bool:
         return self.wrong == 0
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.right else 1
+
 
 @dataclass(frozen=True)
 class Simulated(TuringByRecurrence):
@@ -83,8 +90,29 @@ class Simulated(TuringByRecurrence):
         return max(1, (self.seen.space - 1).bit_length())
 
 
+@command(
+    example="limen demo machine examples/parity.tm --digits 6",
+    answers=(Shown("limen.commands.demo.machine:MachineReport", "limen.render.demo.machine:lines_of"),),
+)
+def machine(
+    table: Annotated[
+        PathLike,
+        Argument(
+            "A file with lines such as: start _ -> carry _ left. The symbols are 0, 1 and _.", local=True
+        ),
+    ],
+    digits: Annotated[int, Option("Length of the words. All words of this length are run.", least=2)] = 6,
+    precision: Precision = "float32",
+) -> MachineReport:
+    """The model has a recurrence beside one softmax layer. The machine starts on the blank after the word,
+    and its answer is the symbol under the head when it halts. The output lists the running time by length.
+    The exit code is 1 if the model ends on a different symbol than the machine.
+    """
+    return simulate(Path(table), digits, precision)
+
+
 def simulate(path: Path, digits: int, precision: str) -> MachineReport:
-    """Runs the machine and the weights on every word of so many digits."""
+    """The running time of the machine, and what the weights did on every word of so many digits."""
     if not 2 <= digits <= _DIGITS:
         raise BadInput(f"all words are run, so --digits must be 2 to {_DIGITS}, got {digits}")
     machine, rounding = TuringMachine.parse(_text(path), str(path)), runnable(precision)

@@ -1,4 +1,6 @@
-r"""How many nearly orthogonal vectors fit into k dimensions: |⟨u, v⟩| ≤ γ for any two of length 1.
+r"""Show how many nearly orthogonal vectors fit.
+
+Into k dimensions, |⟨u, v⟩| ≤ γ for any two of length 1:
 
     N ≥ k                                        the axes: products of 0
     N ≥ ⌊e^(γ²k/4)⌋                              random signs: Hoeffding, and a union over all pairs
@@ -14,8 +16,12 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from typing import Annotated
 
+from limen.commands._command import Shown, command
+from limen.commands._words import Seed
 from limen.core.arrays import np
+from limen.core.option import Argument, Option
 from limen.core.report import Report
 from limen.errors import BadInput, shortened
 
@@ -47,8 +53,21 @@ class OrthogonalReport(Report, frozen=True, kw_only=True, tag="limen/orthogonal/
         return max(self.dimensions, self.proved, self.found)
 
 
-def orthogonal(k: int, gamma: str, seed: int = 0) -> OrthogonalReport:
-    """γ as a decimal number or a fraction, such as 0.25 or 1/4."""
+@command(
+    example="limen demo orthogonal 64 --gamma 0.5",
+    answers=(
+        Shown("limen.commands.demo.orthogonal:OrthogonalReport", "limen.render.demo.orthogonal:lines_of"),
+    ),
+)
+def orthogonal(
+    dimensions: Annotated[int, Argument("k, the number of dimensions.", least=1)],
+    gamma: Annotated[str, Option("Largest absolute inner product of two unit vectors.")] = "0.5",
+    seed: Seed = 0,
+) -> OrthogonalReport:
+    """Unit vectors of k dimensions. The lower bounds come from the axes, a union bound and one draw of random
+    signs, and the upper bound is Welch's.
+    """
+    k = dimensions
     try:
         γ = Fraction(gamma if _GAMMA.fullmatch(gamma) else "")
     except (ValueError, ZeroDivisionError) as error:

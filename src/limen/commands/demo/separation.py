@@ -1,4 +1,6 @@
-r"""The sources' headline at ONE size: which stacks chain L hops and which do not, on the same task.
+r"""Show the papers' separations at one size.
+
+The sources' headline: which stacks chain L hops and which do not, on the same task.
 
     L + 1 full layers                                   CAN       [chen2025]
     L full layers                                       CANNOT    [chen2025]
@@ -16,16 +18,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from limen.commands._command import Shown, command
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Fits
 from limen.core.construction import Construction
 from limen.core.kernel import Accepted
+from limen.core.option import Argument
 from limen.core.quantities import many, plural
 from limen.core.report import Report
 from limen.core.task import Task
@@ -87,6 +91,10 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
         """Whether each stack is seen to do what the sources say of it."""
         return all(row.holds for row in self.rows)
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.holds else 1
+
 
 @dataclass(frozen=True)
 class CommonHeads:
@@ -146,10 +154,24 @@ def linear_layers(L: int) -> int:
     return 1 << 3 * L * L
 
 
-def separation(L: int) -> SeparationReport:
-    """The report for L hops."""
-    if not 2 <= L <= _MOST:
-        raise BadInput(f"separation: hops must be 2 to {_MOST}, got {L}")
+@command(
+    example="limen demo separation 2",
+    answers=(
+        Shown(
+            "limen.commands.demo.separation:SeparationReport",
+            "limen.render.demo.separation:lines_of",
+            picture="limen.render.demo.separation:separation_picture",
+        ),
+    ),
+)
+def separation(
+    hops: Annotated[int, Argument("L, the number of hops of the task.", least=2, most=_MOST)],
+) -> SeparationReport:
+    """Five stacks with the same heads and bits try the same task: L+1 full layers, L full layers, L-1 full
+    layers with linear layers in every gap, one full layer with L steps of chain of thought, and an encoder.
+    The exit code is 1 if a verdict differs from the papers'. L = 2 takes seconds, L = 3 takes minutes.
+    """
+    L = hops
     p = _SHORT if L == 2 else 2 * _SHORT
     small = Composition(2, (2,) * (L - 1))
     task, heads = _common(L, p) if L <= _SEARCHED else (small, CommonHeads.of(small, p))

@@ -1,4 +1,6 @@
-"""What one block-sparse layer may reach on 2-Sum, over block size and message bits: `limen sparse`.
+"""Show the limits of block-sparse attention on 2-Sum.
+
+What one block-sparse layer may reach, over block size and message bits.
 
 The slides: a message of Hdp bits is too short where 2^{Hdp} < C(n,B) [ye2026].  Here a message is a key and
 a value, w = h(d_k+d)p bits: twice that where keys are as large as values.
@@ -6,12 +8,18 @@ a value, w = h(d_k+d)p bits: twice that where keys are as large as values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
+from typing import Annotated
 
 import msgspec
 
+from limen.commands._command import Shown, command
+from limen.commands._words import TASK, TaskLike, task_of
+from limen.core import quantities
 from limen.core.architecture import Architecture
 from limen.core.bits import power_bits
+from limen.core.option import Option
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.decisions.decide import decide
@@ -58,11 +66,41 @@ class SparseReport(Report, frozen=True, kw_only=True, tag="limen/sparse/1"):
         return f"{self.task} by one block-sparse layer that opens {self.opened}: {len(self.rows)} sizes"
 
 
-def capacities(text: str, blocks: list[int], opened: int, bits: list[int]) -> SparseReport:
+@command(
+    example='limen demo sparse "two_sum(n=1024,M=2^20)" --blocks 16,64',
+    answers=(
+        Shown(
+            "limen.commands.demo.sparse:SparseReport",
+            "limen.render.demo.sparse:lines_of",
+            picture="limen.render.plots:capacity_picture",
+        ),
+    ),
+)
+def sparse(
+    task: Annotated[TaskLike, TASK],
+    blocks: Annotated[
+        Sequence[int], Option("Block sizes, separated by commas.", parse=quantities.numbers, line="4,16,64")
+    ] = (4, 16, 64),
+    opened: Annotated[int, Option("Number of blocks that a token reads.", least=1, most=2**20)] = 1,
+    bits: Annotated[
+        Sequence[int],
+        Option(
+            "Bits of a block's message: even numbers, separated by commas.",
+            parse=quantities.numbers,
+            line="2,8,32,128,512",
+        ),
+    ] = (2, 8, 32, 128, 512),
+) -> SparseReport:
+    """It prints how many bits a message must have. For shorter messages it prints the highest accuracy and
+    the rates of missed and invented pairs.
+    """
+    return capacities(task_of(task), blocks, opened, bits)
+
+
+def capacities(task: Task, blocks: Sequence[int], opened: int, bits: Sequence[int]) -> SparseReport:
     """Every block size with every message size."""
-    task = Task.parse(text)
     if not isinstance(task, TwoSum):
-        raise BadInput(f"limen sparse expects the task two_sum, got {task}")
+        raise BadInput(f"limen demo sparse expects the task two_sum, got {task}")
     for B in blocks:
         if not 1 <= B <= min(task.n, _MOST):
             raise BadInput(f"a block must have 1 to {min(task.n, _MOST)} of the {task.n} tokens, got {B}")

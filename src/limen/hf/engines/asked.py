@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Annotated
 
+from limen.core import quantities
+from limen.core.option import Option
 from limen.errors import BadInput
 
 _NAMES = {
@@ -22,28 +25,35 @@ _NAMES = {
 class Asked:
     """What an engine is started with."""
 
-    context: int = 131_072  # tokens of a sequence
-    sequences: int = 1
-    tensor_parallel: int = 1
-    slots: int | None = None  # recurrent states that are held; default: one per sequence
-    checkpoints: int = 0  # llama.cpp: states kept beside each, to go back to
-    speculative: int = 0  # tokens drafted ahead
-    ubatch: int = 512  # llama.cpp: tokens that one pass computes
-    unified: bool = False  # llama.cpp: one pool of cells for all sequences
-    swa_full: bool = False  # llama.cpp: windows take as many cells as the context
-    swa_ratio: float | None = None  # SGLang: tokens of a window layer for each of a full one
-    page: int | None = None  # SGLang: tokens of a page; default: 1, or 64 where an index chooses tokens
-    block: int = 16  # vLLM: tokens of a block, unless a state needs a larger one
-    batched: int = 8192  # vLLM: tokens scheduled in one step
-    async_scheduling: bool = True  # vLLM: a second step is scheduled before the first is done
-    draft_layers: int = 0  # vLLM: layers of full attention that a drafter adds (MTP)
-    prefix_caching: bool = True  # vLLM: a second state for each sequence, at the last whole block
+    context: Annotated[
+        int, Option("Number of tokens in a sequence: 4096, 128k, 1M.", parse=quantities.tokens, line="128k")
+    ] = 131_072
+    sequences: Annotated[int, Option("Number of sequences at a time.", least=1)] = 1
+    tensor_parallel: Annotated[
+        int, Option("Number of ranks that share the heads; bytes are per rank.", least=1)
+    ] = 1
+    slots: Annotated[
+        int | None, Option("Recurrent states in the pool. Default: one per sequence.", least=1)
+    ] = None
+    checkpoints: Annotated[int, Option("llamacpp: checkpoints kept of each state.", least=0)] = 0
+    speculative: Annotated[int, Option("vllm: speculative tokens.", least=0)] = 0
+    ubatch: Annotated[int, Option("llamacpp: tokens in one physical batch.", least=1)] = 512
+    unified: Annotated[bool, Option("llamacpp: all sequences share one pool of cells.")] = False
+    swa_full: Annotated[bool, Option("llamacpp: windows get as many cells as the context.")] = False
+    swa_ratio: Annotated[float | None, Option("sglang: window tokens per full token. Default: 0.8.")] = None
+    page: Annotated[
+        int | None, Option("sglang: tokens in a page. Default: 1, or 64 with a token index.", least=1)
+    ] = None
+    block: Annotated[int, Option("vllm: least number of tokens in a block.", least=1)] = 16
+    batched: Annotated[int, Option("vllm: most tokens scheduled in one step.", least=1)] = 8192
+    async_scheduling: Annotated[bool, Option("vllm: run two steps at a time.")] = True
+    draft_layers: Annotated[int, Option("vllm: layers that a draft model (MTP) adds.", least=0)] = 0
+    prefix_caching: Annotated[bool, Option("vllm: keep states at block boundaries.")] = True
 
     def __post_init__(self) -> None:
         least = {"checkpoints": 0, "speculative": 0, "draft_layers": 0}
-        for name in (f.name for f in fields(Asked) if f.type in ("int", "int | None")):
-            value = getattr(self, name)
-            if value is not None and value < least.get(name, 1):
+        for name, value in ((f.name, getattr(self, f.name)) for f in fields(Asked)):
+            if type(value) is int and value < least.get(name, 1):
                 said = _NAMES.get(name, name)
                 raise BadInput(f"the number of {said} must be at least {least.get(name, 1)}, got {value}")
         if self.swa_ratio is not None and not 0 < self.swa_ratio <= 1:

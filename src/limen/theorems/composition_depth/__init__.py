@@ -67,7 +67,7 @@ class CompositionDepth(Theorem):
             "cannot_think_once_more",
             "route W: two of more hops, one full layer and a step of thought: concrete verdicts",
         ),
-        Formal("fewer_hops.v", "fewer_hops", "any stack: who errs on L hops errs on more"),
+        Formal("fewer_hops.v", "fewer_hops", "any stack: one that errs on L hops also errs on more hops"),
         Formal(
             "composition_depth.v",
             "chk_sound",
@@ -154,7 +154,9 @@ class CompositionDepth(Theorem):
         bits = power_bits((values, row)) if values.bit_length() < WRITTEN else None
         return (
             Need("one softmax layer", f"reply bits ≥ {entries}", bits),
-            Need("any stack", f"κ + Tφ ≥ {L} hops, or more bits than a certificate allows", None),
+            Need(
+                "any stack", f"κ + Tφ ≥ {L} hops, unless it has more bits than the inequality rules out", None
+            ),
         )
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:

@@ -100,10 +100,23 @@ class Ask:
         m = matched(scores)
         return gap + (m.cost or 0) * self.promised("none", e, self.relation(m, e))
 
-    def others(self, skip: Collection[Class], base: Fraction, gain: Gain, err: Fraction) -> Fraction:
-        """The weight of all classes but some, relative to a token that scores base + gain, up to err."""
-        rest = [e for e in self.seen if e not in skip]
-        return sum((self.weight(e.count, self.behind(e, base, gain, err)) for e in rest), ZERO)
+    def elsewhere(
+        self,
+        leaders: Collection[Class],
+        base: Fraction,
+        gain: Gain,
+        err: Fraction,
+        rest: int = 0,
+        gap: Fraction = ONE,
+    ) -> Fraction:
+        """The lemma of leaders: the weight of all tokens but those ahead, relative to one of these.
+
+        Those ahead score base + gain, up to err, and are of the classes `leaders`, of which `rest` tokens are
+        behind by `gap`.
+        """
+        others = [e for e in self.seen if e not in leaders]
+        outside = sum((self.weight(e.count, self.behind(e, base, gain, err)) for e in others), ZERO)
+        return outside + self.weight(rest, gap)
 
     def promised(self, many: str, d: Class, facts: Facts) -> bool:
         """Whether the task promises it to who asks: facts in the same words of another token say nothing."""
@@ -117,8 +130,8 @@ class Ask:
         m = matched(scores)
         facts = self.relation(m, d)
         self.unique(facts, d)
-        stray = self.others([d], scores.s + m.low, m.gain, scores.err)
-        stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
+        gap = (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err
+        stray = self.elsewhere([d], scores.s + m.low, m.gain, scores.err, d.count - 1, gap)
         return self.blurred(moved(self.value[d.name], d, facts, self.c), stray)
 
     def unique(self, facts: Facts, d: Class) -> None:
@@ -151,26 +164,29 @@ class Ask:
     def back(self, o: Any) -> Vec:
         """R1 by residues of positions: the token o positions before, whatever its class."""
         expect(type(o) is int, "hints: back takes a number")
-        asked: dict[Any, Any] = self.q.terms
-        plain = all(isinstance(n, Number) and (n.of, n.div) == (PLACE, 1) for n in asked)
+        residues: dict[Any, Any] = self.q.terms
+        plain = all(isinstance(n, Number) and (n.of, n.div) == (PLACE, 1) for n in residues)
         need(plain and not self.q.const, "not by residues of the place")
-        hits, misses = ({n: set[Fraction]() for n in asked} for _ in range(2))
+        hits, misses = ({n: set[Fraction]() for n in residues} for _ in range(2))
         low, high, there = self.c.first + self.c.start - o, self.c.first + self.c.last - o, []
         need(o >= 0 and low >= 0, "there is no token so far back")
         for e in self.seen:
             key, away = self.key[e.name], self.c.first - e.first - o
             there += [self.value[e.name]] if e.first + e.start <= high and low <= e.first + e.last else []
-            need(not key.const and key.terms.keys() == asked.keys(), "not by residues alone")
-            for x, y in product(asked, asked):
-                met, rows = bool(asked[x].keys() & key.terms[y].keys()), product(self.q.keys[x], key.keys[y])
+            need(not key.const and key.terms.keys() == residues.keys(), "not by residues alone")
+            for x, y in product(residues, residues):
+                met, rows = (
+                    bool(residues[x].keys() & key.terms[y].keys()),
+                    product(self.q.keys[x], key.keys[y]),
+                )
                 need(x == y or not met, "residues that mix")
-                inner = Table(asked[x], key.terms[y]).fractions() if met else repeat(ZERO)
+                inner = Table(residues[x], key.terms[y]).fractions() if met else repeat(ZERO)
                 for (a, b), v in zip(rows, inner, strict=False) if x == y else ():
                     (misses if (a + away - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
-        moduli = [x.mod for x in asked]
+        moduli = [x.mod for x in residues]
         need(lcm(*moduli) == prod(moduli) >= self.state.length, "the residues do not fix a position")
-        cost = min((min(hits[x]) - max(misses[x]) for x in asked if misses[x]), default=ONE)
+        cost = min((min(hits[x]) - max(misses[x]) for x in residues if misses[x]), default=ONE)
         stray = self.weight(self.state.length - 1, cost - 2 * max(self.scores(e).err for e in self.seen))
         ids = all(isinstance(n, Number) and n.of == TOKEN for v in there for n in v.terms)
         need(ids, "something else than ids is read")
@@ -206,13 +222,13 @@ class Ask:
         """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it."""
         state, moduli = self.state, [k.mod for k, _, _ in digits]
         plain = all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits)
-        found = [{(a + b) % max(1, k.mod) for a, b in π.items()} for k, _, π in digits]
-        need(plain and lcm(*moduli) == prod(moduli) and all(len(r) == 1 for r in found), "no sum of residues")
+        sums = [{(a + b) % max(1, k.mod) for a, b in π.items()} for k, _, π in digits]
+        need(plain and lcm(*moduli) == prod(moduli) and all(len(r) == 1 for r in sums), "no sum of residues")
         key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), self.c)
         top = state.span(key.of, d)[1] + state.span(query.of, self.c)[1] - 2  # the largest sum
         if len(digits) == 1 and top >= moduli[0]:
-            return Line(key, query, found[0].pop(), -1, moduli[0])
-        fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, found, strict=True))]
+            return Line(key, query, sums[0].pop(), -1, moduli[0])
+        fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, sums, strict=True))]
         need(len(fits) > 0 and max(top, fits[0]) < prod(moduli), "the residues do not say which sum")
         return Line(key, query, fits[0], -1)
 
@@ -227,8 +243,8 @@ class Ask:
         need([y.div for _, y, _ in pairs] == weights[:-1] and key.mod == 0, "a digit is left out")
         query, asks = next(iter(fields.items()), (None, [None]))
         rows = ((a, sum(π[None if x is None else a] * y.div for x, y, π in pairs)) for a in asks)
-        asked = query and self.state.plain(query, self.c)
-        return frozenset({Listed((Number(key.of),), frozenset(rows), asked)})
+        number = query and self.state.plain(query, self.c)
+        return frozenset({Listed((Number(key.of),), frozenset(rows), number)})
 
 
 def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> dict[str, Ask]:
@@ -236,11 +252,11 @@ def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> d
     key, value = ({d.name: state.x[d.name].times(W, state.f) for d in state.text} for W in (K, V))
     largest = max((form.cap for v in value.values() for form in v.forms.values()), default=ZERO)
     need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
-    found = {}
+    all_of = {}
     for name, x in state.x.items():
         q = x.times(Q, state.f)
-        found[name] = Ask(state, state.classes[name], q, key, value, frozenset(V), both)
-    return found
+        all_of[name] = Ask(state, state.classes[name], q, key, value, frozenset(V), both)
+    return all_of
 
 
 def _alike(values: list[Vec]) -> Vec:
@@ -265,8 +281,8 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
             "at",
             "count",
         ):  # what it had read itself, asked for in the reader's words
-            asked = [f._replace(query=name(f.query)) for f in e.facts if isinstance(f, Line)]
-            there = e._replace(facts=frozenset(asked)) if len(asked) == len(e.facts) else there
+            lines = [f._replace(query=name(f.query)) for f in e.facts if isinstance(f, Line)]
+            there = e._replace(facts=frozenset(lines)) if len(lines) == len(e.facts) else there
         alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself
         return there.of if alone else there
 

@@ -3,21 +3,22 @@
 from fractions import Fraction
 
 from limen_check.can import functions
-from limen_check.can.rules.memory import Shapes, Vecs, constant, mapped, no_fading, plain, projections
-from limen_check.can.state import State
+from limen_check.can.gates import constant, mapped, no_fading
+from limen_check.can.rules.memory import plain
+from limen_check.can.state import Shapes, State, Vecs, projections
 from limen_check.can.vectors import ONE, ZERO, Column, Form, Vec, grain, power
 from limen_check.files import need
 from limen_check.text import Call
 
 
-def delta_shapes(call: Call, width: int) -> Shapes:
+def shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"h", "d", "d_k", "c"}, f"{call.name} with other options")
-    h, found = call.number("h"), projections(call, width)
-    keys, c = found["K"][1], call.number("c", default=1)
-    found |= {"conv": (c, 2 * keys + found["V"][1])} if c > 1 else {}
+    h, projected = call.number("h"), projections(call, width)
+    keys, c = projected["K"][1], call.number("c", default=1)
+    projected |= {"conv": (c, 2 * keys + projected["V"][1])} if c > 1 else {}
     rates = {"delta": 0, "gated_delta": h, "kda": keys}[call.name]
     gate: Shapes = {"T": (width, rates), "t": (rates,), "A": (h,)} if rates else {}
-    return found | {"B": (width, h), "b": (h,)} | gate
+    return projected | {"B": (width, h), "b": (h,)} | gate
 
 
 def delta(s: State, at: str, call: Call) -> Vecs:
@@ -72,11 +73,11 @@ def _supports(x: Vec) -> list[set[int]]:
     names = {n for form in x.forms.values() for n, column in form.terms.items() if not column.fixed}
     need(len(names) <= 1, "a key of several fields")
     rows = len(x.keys[next(iter(names))]) if names else 1
-    found: list[set[int]] = [set() for _ in range(rows)]
+    columns: list[set[int]] = [set() for _ in range(rows)]
     for c, form in x.forms.items():
         base = sum((column.least for n, column in form.terms.items() if column.fixed), form.const)
         values = next((form.terms[n].rows() for n in names if n in form.terms), [ZERO] * rows)
         for i, v in enumerate(values):
             if v + base:
-                found[i].add(c)
-    return found
+                columns[i].add(c)
+    return columns

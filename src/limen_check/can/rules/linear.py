@@ -6,34 +6,25 @@ from typing import Any
 
 from limen_check.can import functions
 from limen_check.can.functions import Function
+from limen_check.can.gates import SATURATED, constant, mapped, no_fading, scaled
 from limen_check.can.rules.attention import moved
-from limen_check.can.rules.delta import length_one
-from limen_check.can.rules.memory import (
-    SATURATED,
-    Memory,
-    Shapes,
-    Vecs,
-    constant,
-    cut,
-    few,
-    heads,
-    mapped,
-    no_fading,
-    plain,
-    projections,
-    scaled,
-    units,
-    whole,
-)
-from limen_check.can.state import State
+from limen_check.can.rules.memory import Memory, few, heads, plain, units, whole
+from limen_check.can.state import Shapes, State, Vecs, cut, projections
 from limen_check.can.tasks import NO_FACTS, PLACE, Facts, Line, Number
 from limen_check.can.vectors import ONE, Form, Vec, above, grain
 from limen_check.files import expect, need
+from limen_check.record import entered
 from limen_check.text import Call
 
 PHI: Mapping[str, Function] = {
     "relu": functions.relu, "identity": functions.identity, "elu1": functions.elu1, "exp": functions.exp
 }  # fmt: skip
+
+
+def linear_shapes(call: Call, width: int) -> Shapes:
+    known = {"h", "d", "d_k", "p", "phi", "normalise"}
+    need(call.arguments.keys() <= known, "linear with other options")
+    return projections(call, width)
 
 
 def linear(s: State, at: str, call: Call, λ: Fraction = ONE) -> Vecs:
@@ -84,13 +75,13 @@ def _slots(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: 
             _beside([side[n] for side in sides], keys)
             for n, sides in ((name, [m.q for m in memories]), (w.name, [m.k for m in memories]))
         )
-        (x, asked, _), (y, under, _) = units(q), units(k)
+        (x, reads, _), (y, under, _) = units(q), units(k)
         need(all(m.active(m.ask(c)) in ([], [w]) for m in memories), "another class of tokens writes")
         need(len({*under.values()}) == len(under), "two slots are one")
         pairs = x == y and c.first == w.first and c.step == w.step == 2 and w.start % 2 == 0 != c.start % 2
         need(pairs and whole(s, x, c, 2) and whole(s, y, w, 2), "no pairs, or two of them share a slot")
         need(
-            all(under.get(row) == column for row, column in asked.items())
+            all(under.get(row) == column for row, column in reads.items())
             and all(m.normalised for m in memories),
             "another slot is read",
         )
@@ -193,9 +184,19 @@ def log_linear(s: State, at: str, call: Call) -> Vecs:
     need(not s.spec.steps, "levels along a machine")
     no_fading(s, at)
     if over == "gated_delta":
+        from limen_check.can.rules.delta import length_one
+
+        entered(length_one)
         (β, *more) = {*constant(s, at, "B", "b", functions.sigmoid).values()}
         need(not more, "heads that write differently")
         return plain(s, at, call, lambda w, x: x if w == "V" else length_one(s, x), β, λ)
     (Δ, *more) = {*constant(s, at, "T", "t", functions.softplus).values()}
     need(not more and Δ >= 1 and grain(Δ) == Δ, "steps that are no power of two")
     return plain(s, at, call, lambda w, x: scaled(s, x, Δ) if w == "K" else x, λ=λ)
+
+
+MIXERS = {
+    "linear": (linear_shapes, linear),
+    "gated_linear": (gated_linear_shapes, gated_linear),
+    "log_linear": (log_linear_shapes, log_linear),
+}

@@ -5,22 +5,10 @@ from fractions import Fraction
 from math import ceil, gcd, isqrt
 
 from limen_check.can import functions
-from limen_check.can.rules import steps
+from limen_check.can.gates import DEAD, constant, gated, mapped, no_fading, scaled
 from limen_check.can.rules.attention import moved
-from limen_check.can.rules.memory import (
-    DEAD,
-    Memory,
-    Shapes,
-    Vecs,
-    constant,
-    few,
-    gated,
-    heads,
-    mapped,
-    no_fading,
-    scaled,
-)
-from limen_check.can.state import State
+from limen_check.can.rules.memory import Memory, few, heads
+from limen_check.can.state import Shapes, State, Vecs
 from limen_check.can.tasks import NO_FACTS, PLACE, Class, Facts, Line, Number
 from limen_check.can.vectors import NONE, ONE, ZERO, Form, Interval, Vec, grain, power
 from limen_check.files import need
@@ -33,9 +21,9 @@ def mamba2_shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"h", "d", "s", "c", "p"}, "mamba2 with other options")
     h, inner, s = call.number("h"), call.number("h") * call.number("d"), call.number("s")
     channels = inner + 2 * s
-    found: Shapes = {"X": (width, inner), "B": (width, s), "C": (width, s), "Z": (width, inner)}
-    found |= {"conv": (call.number("c"), channels), "conv_bias": (channels,), "T": (width, h), "t": (h,)}
-    return found | {"A": (h,), "D": (h,), "norm": (inner,), "O": (inner, width)}
+    shapes: Shapes = {"X": (width, inner), "B": (width, s), "C": (width, s), "Z": (width, inner)}
+    shapes |= {"conv": (call.number("c"), channels), "conv_bias": (channels,), "T": (width, h), "t": (h,)}
+    return shapes | {"A": (h,), "D": (h,), "norm": (inner,), "O": (inner, width)}
 
 
 def mamba2(s: State, at: str, call: Call) -> Vecs:
@@ -89,12 +77,12 @@ def _convolved(s: State, at: str, c: int, w: str, first: int) -> Vecs:
         x.times(W, s.f)  # finite, also where a tap is 0
     now = {i: W[i] for i, tap in taps.items() if tap == {(c - 1, ONE)}}
     before = {i: W[i] for i, tap in taps.items() if tap == {(c - 2, ONE)} and c > 1}
-    found = {n: x.times(now, s.f) for n, x in s.x.items()}
+    made = {n: x.times(now, s.f) for n, x in s.x.items()}
     need(not before or not s.spec.steps, "the token before, along a machine")
     if before:
-        for n, x in found.items():
-            found[n] = x.plus(_before(s, s.classes[n], {m: y.times(before, s.f) for m, y in s.x.items()}))
-    return {n: mapped(s, x, functions.silu) for n, x in found.items()}
+        for n, x in made.items():
+            made[n] = x.plus(_before(s, s.classes[n], {m: y.times(before, s.f) for m, y in s.x.items()}))
+    return {n: mapped(s, x, functions.silu) for n, x in made.items()}
 
 
 def _before(s: State, c: Class, told: Vecs) -> Vec:
@@ -134,7 +122,9 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     finite = 2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1
     if s.spec.steps and not y.exact:  # if not, it is divided by ∞
         least = {c: form.ends[0] if finite else min(ZERO, form.ends[0]) for c, form in y.forms.items()}
-        return steps.between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
+        from limen_check.can.rules.automaton_memory import between  # which the task has loaded
+
+        return between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
     need(finite, "a norm overflows")
     R = max(form.cap for form in y.forms.values())
     alike = [c for c, form in y.forms.items() if form.err == NONE and _sizes(form) == {R}]
@@ -153,7 +143,7 @@ def _sizes(form: Form) -> set[Fraction]:
 
 
 def _share(lo: Fraction, hi: Fraction, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
-    """Of y/√(mean y²), which rises with y, and is at most √inner in size."""
+    """Ends of y/√(mean y²) for y in [lo, hi]: it rises with y, and is at most √inner in size."""
     others = sum((w for i, w in sizes.items() if i != c), ZERO) + inner
     most = 2 * root_above(Fraction(inner))
     least = (
@@ -171,9 +161,9 @@ def mamba_shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"d", "s", "c", "r"}, "mamba with other options")
     d, s = call.number("d"), call.number("s")
     rank = call.number("r", default=-(-d // 32))
-    found: Shapes = {"X": (width, d), "Z": (width, d), "conv": (call.number("c"), d), "conv_bias": (d,)}
-    found |= {"R": (d, rank), "T": (rank, d), "t": (d,), "B": (d, s), "C": (d, s), "A": (d, s)}
-    return found | {"D": (d,), "O": (d, width)}
+    shapes: Shapes = {"X": (width, d), "Z": (width, d), "conv": (call.number("c"), d), "conv_bias": (d,)}
+    shapes |= {"R": (d, rank), "T": (rank, d), "t": (d,), "B": (d, s), "C": (d, s), "A": (d, s)}
+    return shapes | {"D": (d,), "O": (d, width)}
 
 
 def mamba(s: State, at: str, call: Call) -> Vecs:
@@ -195,3 +185,6 @@ def mamba(s: State, at: str, call: Call) -> Vecs:
         gate = mapped(s, s.x[n].times(s.matrix(f"{at}.Z"), s.f), functions.silu)
         out[n] = gated(s, memory.read(c, []), gate).times(s.matrix(f"{at}.O"), s.f)
     return out
+
+
+MIXERS = {"mamba": (mamba_shapes, mamba), "mamba2": (mamba2_shapes, mamba2)}

@@ -5,19 +5,16 @@ what a write erases is nothing.  Features of queries and keys are exact numbers,
 token reads is known.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from limen_check.can import functions
-from limen_check.can.functions import Function
-from limen_check.can.rules import steps
+from limen_check.can.gates import scaled
 from limen_check.can.rules.attention import Ask, moved
-from limen_check.can.rules.pooling import two_values
 from limen_check.can.scores import Match
-from limen_check.can.state import State
+from limen_check.can.state import State, Vecs, cut
 from limen_check.can.tasks import PLACE, Class, Number, Read, listed
 from limen_check.can.vectors import (
     NONE,
@@ -26,22 +23,15 @@ from limen_check.can.vectors import (
     Column,
     Form,
     Joint,
-    Matrix,
     Vec,
-    above,
     grain,
     level,
     power,
 )
 from limen_check.files import expect, need
+from limen_check.record import entered
 from limen_check.text import Call
 
-Vecs = dict[str, Vec]
-Shapes = dict[str, tuple[int, ...]]
-SATURATED, DEAD = (
-    104,
-    -800,
-)  # σ and ln σ from here on, and e^A up to here, are the same in every way to run them
 _TAME, _SHARE = power(-20), power(-44)  # features and values that are not 0, and β, are no smaller
 
 
@@ -116,15 +106,15 @@ class Memory:
             return Vec.of({})
         need(len(active) == 1, "not one class of tokens writes into a memory")
         (d,), value = active, self.v[active[0].name]
-        (x, asked, a), (y, under, b) = units(ask.q), units(self.k[d.name])
+        (x, reads, a), (y, under, b) = units(ask.q), units(self.k[d.name])
         alone = all(not self.k[e.name].forms for e in ask.seen if e != d)
         need(self.β is None or alone, "another token erases")
         row = {c: key for key, c in under.items()}
         need(isinstance(x, Number | None) and isinstance(y, Number | None), "keys of several fields")
         apart = y is None or (y.of == PLACE and y.div == 1 and self.s.plain(y, d).mod == 0)
         need(apart and len(row) == len(under), "two tokens may have the same key")
-        need(all(c in row for c in asked.values()), "what is asked for was never written")
-        pairs = [] if y is None else [(x, y, {r: row[c] for r, c in asked.items()})]
+        need(all(c in row for c in reads.values()), "what is asked for was never written")
+        pairs = [] if y is None else [(x, y, {r: row[c] for r, c in reads.items()})]
         facts = ask.relation(Match(pairs, None, ZERO, ZERO, {}), d)
         ask.unique(facts, d)
         got = moved(value, d, facts, ask.c)
@@ -171,11 +161,11 @@ class Memory:
         fields, rows = v.flat(names)
         need(tuple(self.s.plain(n, d) for n in fields) in (numbers, ()), "a value of other fields")
         values = [form.const + sum(row) for row in product(*(form.terms[n].rows() for n in names))]
-        found = dict(zip(rows, values, strict=True))
+        by_row = dict(zip(rows, values, strict=True))
         every = self.k[d.name].flat(
             sorted({n for f in self.k[d.name].forms.values() for n in f.terms}, key=repr)
         )[1]
-        return fields, found if fields else dict.fromkeys(every, values[0])
+        return fields, by_row if fields else dict.fromkeys(every, values[0])
 
     def _mean(self, ask: Ask, d: Class) -> Vec:
         """R16: all tokens of d weigh the same and have one of two values: the mean tells how many."""
@@ -186,6 +176,9 @@ class Memory:
             return Vec.of({}, {c: (-cap, cap) for c, cap in caps.items()})
         value = self.v[d.name]
         need(value.exact, "values that are not exact")
+        from limen_check.can.rules.pooling import two_values
+
+        entered(two_values)
         facts, low, high = two_values(ask, value, d)
         columns = {}
         for c in ask.columns:
@@ -257,64 +250,24 @@ def whole(s: State, field: Any, d: Class, *starts: int) -> bool:
     return first in starts and not s.plain(Number(PLACE, first, weight // first), d).mod
 
 
-def mapped(s: State, x: Vec, g: Function, columns: Iterable[int] = ()) -> Vec:
-    return x.map(lambda lo, hi: g(lo, hi, s.f), columns)
-
-
-def cut(W: Matrix, first: int, size: int) -> Matrix:
-    return {c - first: column for c, column in W.items() if first <= c < first + size}
-
-
-def constant(s: State, at: str, matrix: str, bias: str, g: Function) -> dict[int, Fraction]:
-    """g of a bias, where the matrix before it is 0: exact numbers."""
-    need(not matrix or not s.matrix(f"{at}.{matrix}"), "a gate that depends on the token")
-    size = s.model.weights[f"{at}.{bias}"].shape[0]
-    found = mapped(s, s.vector(f"{at}.{bias}"), g, range(size))
-    need(found.exact, "a gate that is not known exactly")
-    return {i: found[i].const for i in range(size)}
-
-
-def no_fading(s: State, at: str) -> None:
-    """exp(-e^A·Δ) is 1 where A ≤ -800 and Δ = softplus(xT + t) is finite: e^A·Δ is below 2^-120."""
-    rates = constant(s, at, "", "A", functions.identity).values()
-    need(max(rates) <= DEAD, "a memory that fades")
-    for x in s.x.values():
-        mapped(s, x.times(s.matrix(f"{at}.T"), s.f).plus(s.vector(f"{at}.t"), s.f), functions.softplus)
-
-
 def heads(s: State, at: str, call: Call, made: Callable[[int], Memory], d: int) -> Vecs:
     """All heads side by side; of every class what it reads."""
     out = dict.fromkeys(s.x, Vec.of({}))
     for head in range(call.number("h")):
         memory = made(head)
-        read = steps.Followed(memory).read if s.spec.steps else None
+        read = _followed(memory) if s.spec.steps else None
         for name, c in s.classes.items():
             got = read(c) if read else memory.read(c, s.looks.get((at, head, name), []))
             out[name] = out[name].plus(Vec({head * d + i: form for i, form in got.forms.items()}, got.keys))
     return out
 
 
-def only(x: Vec) -> dict[int, tuple[Fraction, Fraction]]:
-    """Numbers that are the same in all rows, up to an error."""
-    need(all(len(form.values) == 1 for form in x.forms.values()), "a gate that depends on the token")
-    return {c: form.ends for c, form in x.forms.items()}
+def _followed(memory: Memory) -> Callable[[Class], Vec]:
+    """What each class reads along the task's machine (R21)."""
+    from limen_check.can.rules.automaton_memory import Followed
 
-
-def gated(s: State, y: Vec, gate: Vec) -> Vec:
-    """y ∘ gate, rounded; the gate is the same for all tokens of a class."""
-    forms, known = {}, only(gate)
-    for c in y.forms.keys() & known.keys():
-        lo, hi = known[c]
-        e = above(y[c].cap * (hi - lo)) if hi > lo else ZERO
-        forms[c] = Form.sum([(y[c], lo)], (-e, e)).rounded(s.f)
-    return Vec(forms, y.keys)
-
-
-def projections(call: Call, width: int) -> Shapes:
-    """h heads with keys and values of their own."""
-    h, d = call.number("h"), call.number("d")
-    keys = h * call.number("d_k", default=d)
-    return {"Q": (width, keys), "K": (width, keys), "V": (width, h * d), "O": (h * d, width)}
+    entered(Followed)
+    return Followed(memory).read
 
 
 def plain(
@@ -340,19 +293,14 @@ def plain(
     return {n: scaled(s, y, λ).times(s.matrix(f"{at}.O"), s.f) for n, y in read.items()}
 
 
-def scaled(s: State, x: Vec, w: Fraction) -> Vec:
-    """Times a number, rounded."""
-    return x.each(lambda form: Form.sum([(form, w)]).rounded(s.f)) if w != 1 else x
-
-
 def _of(side: Vecs, only: str | None) -> list[Vec]:
     return [x for name, x in side.items() if only in (None, name)]
 
 
 def _caps(side: Vecs) -> dict[int, Fraction]:
     """The largest size of each column."""
-    found: dict[int, Fraction] = {}
+    largest: dict[int, Fraction] = {}
     for x in side.values():
         for i, form in x.forms.items():
-            found[i] = max(found.get(i, ZERO), form.cap)
-    return found
+            largest[i] = max(largest.get(i, ZERO), form.cap)
+    return largest

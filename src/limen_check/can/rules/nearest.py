@@ -37,8 +37,8 @@ def nearest(ask: Ask, d: Class) -> Vec:
         gaps += [Fraction(min(ahead), den) - wide] if ahead else []
         least.append(Fraction(min(group[0] for group in groups), den))
     gain = scores.A | {x: scores.A[x].plus(Column.of(least))}
-    stray = ask.others([d], scores.s + min(by_place), gain, scores.err)
-    stray += ask.weight(d.count - 1, min(gaps) - 2 * scores.err)
+    gap = min(gaps) - 2 * scores.err
+    stray = ask.elsewhere([d], scores.s + min(by_place), gain, scores.err, d.count - 1, gap)
     return ask.blurred(ask.value[d.name].renamed(lambda e: _of_nearest(e, d)), stray)
 
 
@@ -56,13 +56,13 @@ def _told(ask: Ask, d: Class, x: Any, y: Any) -> bool:
 def _places(scores: Scores, d: Class, point: Any) -> list[Fraction]:
     """What the place of each token of d adds to its score, in the order of the text."""
     need(d.count <= _PLACES, "too many places to look at")
-    found = [ZERO] * d.count
+    adds = [ZERO] * d.count
     for y, b in ((y, b) for y, b in scores.B.items() if y != point):
         at: Any = y if isinstance(y, Number) and y.of == PLACE and y.mod else Number(PLACE, 1, 1)
         need(at == y or b.fixed, "more than the place changes scores")
         row = dict(zip(scores.k.keys[y], b.rows(), strict=True)) if at == y else {0: b.least}
-        found = [v + row[(d.start + d.step * i) // at.div % at.mod] for i, v in enumerate(found)]
-    return found
+        adds = [v + row[(d.start + d.step * i) // at.div % at.mod] for i, v in enumerate(adds)]
+    return adds
 
 
 def _of_nearest(e: Any, d: Class) -> Any:

@@ -1,7 +1,7 @@
 """A class of tokens asks a softmax head whether there is such a token, which, how many (R2, R8, R9, R10)."""
 
 from collections import namedtuple
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -42,7 +42,7 @@ def _asked(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
 
 def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
     """R9, digits of the place: the score on one's own, what another gains at least, the highest score."""
-    found, weight, whole, c = dict[Hashable, tuple[Fraction, Fraction, Fraction]](), 1, False, ask.c
+    digits, weight, whole, c = dict[Hashable, tuple[Fraction, Fraction, Fraction]](), 1, False, ask.c
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     if (c.start, c.step, c.count) != (d.start, d.step, d.count):
         return {}
@@ -56,10 +56,10 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
             return {}
         need(name.div == weight, "a digit of the place is left out")
         weight, whole = weight * name.mod, not ask.state.plain(Number(PLACE, 1, weight * name.mod), c).mod
-        found[name] = min(same), min(other) - min(same), max(other)
-    alone = all(x == y or not {x, y} & found.keys() for x, y in scores.S)
-    need(alone and (whole or not found), "a digit of the place is left out, or meets another field")
-    return found
+        digits[name] = min(same), min(other) - min(same), max(other)
+    alone = all(x == y or not {x, y} & digits.keys() for x, y in scores.S)
+    need(alone and (whole or not digits), "a digit of the place is left out, or meets another field")
+    return digits
 
 
 def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
@@ -88,13 +88,13 @@ def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tu
     need(not there.S, "the blank's score varies")
     base = there.s + sum((b.least for b in there.B.values()), ZERO)
     on = _asked(ask, d, base, rows)
-    yes = ask.others([d], on.low, on.gain, on.err)
+    yes = ask.elsewhere([d], on.low, on.gain, on.err)
     apart = on.even and on.low > on.off
     alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc  # as in R10
     alike = [e for e in same if ask.behind(e, base, there.A, there.err) <= 0]
-    no = ask.others([d, blank, *alike], base, there.A, there.err)
     ahead = sum((on.gain[x].plus(a, -ONE).most for x, a in there.A.items()), ZERO)
-    no += ask.weight(d.count, base - on.off - ahead - on.err - there.err)
+    gap = base - on.off - ahead - on.err - there.err
+    no = ask.elsewhere([d, blank, *alike], base, there.A, there.err, d.count, gap)
     even = not alike and not there.err and all(b.fixed for b in there.B.values()) and 16 * no < ask.f.acc
     return on, (no / (blank.count if ask.before(blank) else 1), even), (yes, alone)
 
@@ -127,6 +127,11 @@ def exists(ask: Ask, d: Class, blank: Class, rows: bool = False) -> Vec:
     return Vec.table(Number(Read("exists", d.name, on.facts)), (0, 1), columns).plus(Vec.of({}, err))
 
 
+def hit(ask: Ask, d: Class, blank: Class) -> Vec:
+    """R2 where who is asked for is said by rows, not by digits."""
+    return exists(ask, d, blank, rows=True)
+
+
 def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
     on, (off_blank, _), (off_d, _) = _cases(ask, d, blank, False, set())
@@ -155,8 +160,8 @@ def share(ask: Ask, d: Class) -> Vec:
     need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
     base, facts = scores.s + m.low, ask.relation(m, d)
     on = [e for e in ask.seen if e != d and ask.before(e) and ask.scores(e).exactly(base, m.gain)]
-    stray = ask.others([d, *on], base, m.gain, ZERO)
-    stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
+    missed = (0, ONE) if m.cost is None else (d.count, m.cost)
+    stray = ask.elsewhere([d, *on], base, m.gain, ZERO, *missed)
     need(not m.pairs or bool(on), "nobody shares")
     facts, low, high = (facts, {}, _fixed(value)) if facts else two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
@@ -205,15 +210,15 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
     """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
     scores, m = ask.scores(d), matched(ask.scores(d), nobody=True)
     facts, base = ask.mapped(m, d), scores.s + m.low
-    (asked,) = facts
-    if not isinstance(asked, Listed) or asked.keys[0].of != PLACE:
+    (place_of,) = facts
+    if not isinstance(place_of, Listed) or place_of.keys[0].of != PLACE:
         raise Refused("no place is asked for")
-    there = all(0 <= place < d.count for _, place in asked.rows) and (d.start, d.step) == (0, 1)
+    there = all(0 <= place < d.count for _, place in place_of.rows) and (d.start, d.step) == (0, 1)
     need(there, "there is no such token")
     need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
     same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
     need(same, "two tokens do not score the same")
-    stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
+    stray = ask.elsewhere([d, e], base, m.gain, ZERO, d.count - 1, m.cost or ZERO)
     both = ask.value[d.name], ask.value[e.name]
     need(both[0].exact and both[1].exact, "values that are not exact")
     for c in ask.columns:
@@ -222,3 +227,12 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
         need(not ask.f.inside(sizes / 2, 2, known), "sums not exact")
     read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
     return ask.blurred(read.each(lambda form: Form.sum([(form, Fraction(1, 2))])), 2 * stray)
+
+
+RULES: dict[str, tuple[Callable[..., Vec], int]] = {  # and of how many classes they speak
+    "exists": (exists, 2),
+    "hit": (hit, 2),
+    "found": (found, 2),
+    "pair": (pair, 2),
+    "share": (share, 1),
+}

@@ -13,11 +13,11 @@ from math import prod
 from typing import Any
 
 from limen_check.can.readout import readings
-from limen_check.can.rules import carried
 from limen_check.can.state import State
 from limen_check.can.tasks import Class, Decision, Machine, Number, Read, Spec
 from limen_check.can.vectors import ONE, ZERO, Column, Interval, Vec, grain
 from limen_check.files import expect, need, typed
+from limen_check.record import entered
 from limen_check.text import Call
 
 _WORK = 1 << 21  # units that are evaluated in one layer
@@ -42,20 +42,23 @@ def machine_of(spec: Spec) -> Machine:
 
 
 def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
-    """Of a ReLU recurrence: d numbers, between stages `inner`."""
+    """The shapes of a ReLU recurrence of d numbers, `inner` of them between stages."""
     need(call.arguments.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
     d, stages = call.number("d"), call.number("stages", 1, 8, default=1)
     sizes = [d, *[call.number("inner", default=d)] * (stages - 1), d]
-    found: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
+    made: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
     for i in range(1, stages + 1):
-        found |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
-    return found
+        made |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
+    return made
 
 
 def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
     """What it adds to every class: its state, as numbers that are cells of the machine, times O; or R19."""
     if "cells" not in s.hints:
-        return carried.relu_rnn(s, at, call.number("stages", default=1))
+        from limen_check.can.rules import step_by_step
+
+        entered(step_by_step.relu_rnn)
+        return step_by_step.relu_rnn(s, at, call.number("stages", default=1))
     O, r = s.matrix(f"{at}.O"), Recurrence(s, at, call)
     after, out = r.follow(), {}
     for c in s.classes.values():
@@ -135,7 +138,7 @@ class Recurrence:
 
     def turned(self, cell: str, c: Class, now: Standing) -> dict[int, Ids]:
         """The values that a cell may take after a token of class c, and the numbers that stand there then."""
-        needed, found, reads = self.needed[cell], dict[int, Ids](), self.reads[cell]
+        needed, standing, reads = self.needed[cell], dict[int, Ids](), self.reads[cell]
         self.work += sum(map(len, needed[1:])) * len(self.letters(cell, c)) * prod(len(now[i]) for i in reads)
         need(self.work <= _WORK, "too many states to follow")
         for values in product(*(now[i] for i in reads)):
@@ -152,10 +155,10 @@ class Recurrence:
                     }
                 value = self.machine.turn(cell, tuple(at[i] for i in self.machine.reads(cell)), action)
                 made = tuple([h[a] for a in self.cells[cell]])
-                need(found.setdefault(value, made) == made, f"{cell} stands there in two ways")
-        ends = [self.intervals[i] for made in found.values() for i in made]
+                need(standing.setdefault(value, made) == made, f"{cell} stands there in two ways")
+        ends = [self.intervals[i] for made in standing.values() for i in made]
         need(all(lo == hi for lo, hi in ends), f"{cell} becomes no exact number")
-        return found
+        return standing
 
     def follow(self) -> dict[str, Standing]:
         """What stands in the cells after the tokens of each class, in the order of the text."""
@@ -178,9 +181,11 @@ class Recurrence:
     def vector(self, standing: Standing) -> Vec:
         """The state after a token of a class; a cell that stands there in binary, bit by bit."""
         out = Vec.of({})
-        for cell, found in standing.items():
-            keys, known = tuple(sorted(found)), Number(self.machine.cells[cell])
-            rows = {c: [self.intervals[found[v][i]][0] for v in keys] for i, c in enumerate(self.cells[cell])}
+        for cell, values in standing.items():
+            keys, known = tuple(sorted(values)), Number(self.machine.cells[cell])
+            rows = {
+                c: [self.intervals[values[v][i]][0] for v in keys] for i, c in enumerate(self.cells[cell])
+            }
             if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
                 for i, c in enumerate(rows):
                     bit = {c: Column.of([ZERO, ONE])}

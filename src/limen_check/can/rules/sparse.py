@@ -5,27 +5,44 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check.can import functions
+from limen_check.can.gates import constant
+from limen_check.can.rules import softmax
 from limen_check.can.rules.attention import Ask
-from limen_check.can.rules.memory import constant
 from limen_check.can.scores import Scores, matched
-from limen_check.can.state import State
+from limen_check.can.state import Shapes, State, Vecs
 from limen_check.can.tasks import PLACE, Class, Number
 from limen_check.can.vectors import ONE, ZERO, Vec
-from limen_check.files import need
+from limen_check.files import expect, need
 from limen_check.text import Call
 
 
-def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
+def shapes(call: Call, width: int) -> Shapes:
     """Beside the projections: what a block's message is made of, and how much it counts."""
+    plain = softmax.shapes(call, width)
     h, B, _ = call.number("h"), call.number("B"), call.number("k")  # one block is opened at least
-    return {"PK": (h, B), "PV": (h, B), "G": (width, h), "g": (h,)}
+    return plain | {"PK": (h, B), "PV": (h, B), "G": (width, h), "g": (h,)}
+
+
+def block_sparse(s: State, at: str, call: Call) -> Vecs:
+    """What a layer of block-sparse heads adds to every class."""
+    first_tokens_alone(s, at)
+    return softmax.layer(s, at, call, in_blocks)
+
+
+def in_blocks(ask: Ask, look: list[Any], call: Call) -> Vec:
+    """What a head reads of opened blocks: an average, or the token asked for, whose block is opened."""
+    if look == ["average"]:
+        return ask.average()
+    known = {d.name: d for d in ask.state.text}
+    expect(look[0] == "opened" and len(look) == 2 and look[1] in known, "hints: no such rule of blocks")
+    return opened(ask, known[look[1]], call.number("B"))
 
 
 def first_tokens_alone(s: State, at: str) -> None:
     """Messages are the keys of first tokens, and what is said by messages counts 0: σ(g) = 0, values 0."""
-    said = {*constant(s, at, "G", "g", functions.sigmoid).values()}
+    gates = {*constant(s, at, "G", "g", functions.sigmoid).values()}
     heads = s.model.weights[f"{at}.PK"].shape[0]
-    need(said == {ZERO} and not s.matrix(f"{at}.PV"), "messages are read")
+    need(gates == {ZERO} and not s.matrix(f"{at}.PV"), "messages are read")
     first = {0: dict.fromkeys(range(heads), ONE)}
     need(s.matrix(f"{at}.PK") == first, "a message is not the key of its first token")
 
@@ -53,9 +70,9 @@ def _ahead(scores: Scores, x: Any, y: Any, π: Mapping[Any, Any], B: int) -> lis
         return []
     need((B % y.div == 0 or y.div % B == 0) and top % B == 0, "blocks across digits")
     size, keys = max(1, B // y.div), scores.k.keys[y]
-    inner, add, found = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
+    inner, add, gaps = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
     for a in scores.q.keys[x]:
         row = {b: v + next(inner) for b, v in zip(keys, add, strict=True)}
         mine = π[a] // size * size
-        found += [row[mine] - v for b, v in row.items() if b % size == 0 and b != mine]
-    return found
+        gaps += [row[mine] - v for b, v in row.items() if b % size == 0 and b != mine]
+    return gaps

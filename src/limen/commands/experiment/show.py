@@ -1,0 +1,74 @@
+"""Show the results of experiments, cell by cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from limen.commands._command import Shown, command
+from limen.commands._words import Experiments, PathLike
+from limen.core.option import Option
+from limen.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from limen.training.judged import Section
+    from limen.training.reports import ResultsReport
+
+
+@command(
+    example='limen experiment show depth --sql "select architecture, avg(accuracy) from runs group by 1"',
+    answers=(Shown("limen.training.reports:ResultsReport", "limen.render.experiment.show:lines_of"),),
+)
+def show(
+    *experiment: Experiments,
+    size: Annotated[
+        Literal["quick", "standard", "full"] | None,
+        Option("quick, standard or full. Default: the largest there is.", noun="size"),
+    ] = None,
+    folder: Annotated[
+        PathLike | None, Option("Folder of results. Default: the results that Limen ships.", local=True)
+    ] = None,
+    sql: Annotated[str | None, Option("An SQL query on the table `runs`, run by DuckDB.", local=True)] = None,
+    out: Annotated[
+        PathLike | None, Option("Write all runs to this .parquet or .csv file.", local=True)
+    ] = None,
+    chart: Annotated[
+        PathLike | None, Option("Draw the chart into this file: .svg, .png or .pdf.", local=True)
+    ] = None,
+) -> ResultsReport:
+    """A failure counts only beside a control that succeeded."""
+    from limen.training.experiment import named
+    from limen.training.judged import section
+
+    chosen = named(experiment)
+    if chart is not None and len(chosen) > 1:
+        raise BadInput(f"--chart draws one experiment, but {len(chosen)} were named")
+    sections = [section(name, size, None if folder is None else Path(folder)) for name in chosen]
+    report = _report(experiment, sections, sql, None if out is None else Path(out))
+    if chart is not None:
+        from limen.render.plots import picture, section_chart
+
+        picture(section_chart(sections[0]), Path(chart))
+    return report
+
+
+def _report(
+    names: Iterable[str], sections: Sequence[Section], sql: str | None, out: Path | None
+) -> ResultsReport:
+    """All runs and what a query selects from them; a file of them where one is wanted."""
+    from msgspec import UNSET
+
+    from limen.training.query import export, query
+    from limen.training.reports import ResultsReport, experiment_report, run_reports
+
+    rows = [row for one in sections for row in run_reports(one.name, one.cells)]
+    if out is not None:
+        export(rows, out)
+    return ResultsReport(
+        experiment=", ".join(names),
+        experiments=tuple(map(experiment_report, sections)),
+        rows=tuple(rows),
+        found=UNSET if sql is None else tuple(query(rows, sql)),
+    )

@@ -1,0 +1,78 @@
+"""List the catalogue, one line for each entry."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import UNSET, UnsetType
+
+from limen.commands._command import Shown, command
+from limen.core.catalogue import KINDS, beside, ids, lookup, summary
+from limen.core.option import Argument
+from limen.core.report import Report
+from limen.core.theorem import Theorem
+
+Ids = tuple[str, ...] | UnsetType  # of a kind that was asked for
+
+
+class CatalogueReport(Report, frozen=True, kw_only=True, tag="limen/list/1"):
+    """The ids of each kind that was asked for, a sentence about each, and how sure each theorem is."""
+
+    tasks: Ids = UNSET
+    mixers: Ids = UNSET
+    constructions: Ids = UNSET
+    theorems: Ids = UNSET
+    protocols: Ids = UNSET
+    adversaries: Ids = UNSET
+    experiments: Ids = UNSET
+    summaries: dict[str, dict[str, str]]
+    proofs: dict[str, str]
+
+    @property
+    def headline(self) -> str:
+        return ", ".join(f"{len(entries)} {kind}" for kind, entries in self.summaries.items())
+
+
+class HowProved(StrEnum):
+    """Who has checked the proof of a theorem."""
+
+    CHECKED = "machine-checked"
+    PROSE = "proved in prose"
+    CITED = "cited"
+
+
+@command(
+    example="limen list mixers",
+    answers=(Shown("limen.commands.list:CatalogueReport", "limen.render.list:lines_of"),),
+)
+def list(
+    kind: Annotated[
+        str | None,
+        Argument(f"One of {', '.join(KINDS)}. Default: all of them.", complete=lambda incomplete: KINDS),
+    ] = None,
+) -> CatalogueReport:
+    """The ids of each kind, with a sentence about each; of one kind alone also how each theorem is proved."""
+    entries = {one: tuple(ids(one)) for one in ([kind] if kind else KINDS)}
+    return CatalogueReport(
+        **entries,
+        summaries={one: {name: summary(one, name) for name in names} for one, names in entries.items()},
+        proofs={name: formal_line(name) for name in entries.get("theorems", ())},
+    )
+
+
+def how_proved(name: str) -> HowProved:
+    """A proof in prose stands in the `proof.md` of the theorem."""
+    if lookup("theorems", name, Theorem).formal:
+        return HowProved.CHECKED
+    text = beside("theorems", name, "proof.md").read_text(encoding="utf-8")
+    return HowProved.PROSE if "\n## Proof" in text else HowProved.CITED
+
+
+def formal_line(name: str) -> str:
+    """How it is proved, and where Coq's statements are: file by file."""
+    files: dict[str, tuple[str, ...]] = {}
+    for part in lookup("theorems", name, Theorem).formal:
+        files[part.file] = (*files.get(part.file, ()), part.theorem)
+    found = "; ".join(f"proofs/{file} {', '.join(theorems)}" for file, theorems in files.items())
+    return f"{how_proved(name)}: {found}; the rest is proved in prose" if found else str(how_proved(name))

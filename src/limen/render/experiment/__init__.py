@@ -1,0 +1,1 @@
+"""Draws the reports of `limen experiment`; computes nothing."""

@@ -1,0 +1,112 @@
+"""`limen experiment show` for people: cells under each other, or what a query found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from limen.core.measurement import Outcome, Spread
+
+if TYPE_CHECKING:
+    from limen.training.recipes import Recipe
+    from limen.training.reports import ExperimentReport, ResultsReport
+
+SAYS = {
+    Outcome.LEARNED: "LEARNED",
+    Outcome.NOT_LEARNED: "NOT LEARNED in this budget",
+    Outcome.NO_STATEMENT: "no statement",
+}
+
+
+def lines_of(said: ResultsReport) -> list[str]:
+    if said.found is not UNSET:
+        return _aligned(said.found)
+    blocks = ["\n".join(_lines(one)) for one in said.experiments]
+    return "\n\n".join(blocks).split("\n")
+
+
+def _lines(said: ExperimentReport) -> list[str]:
+    if not said.cells:
+        return [f"{said.experiment}: no results yet; limen experiment run {said.experiment}"]
+    table = [
+        {
+            "cell": one.cell,
+            "accuracy": spread(one.starts[one.best_start]),
+            "best": f"{one.best:.1%}",
+            "chance": f"{one.chance:.1%}",
+            "floor": f"{one.floor:.1%}",
+            "each": "; ".join(f"{start} {each(values)}" for start, values in one.starts.items()),
+            "stop": ", ".join(one.stops),
+            "bits/needs": bits(one.state_bits, one.needs_bits),
+            "control": one.control or "–",
+            "says": says(one.learned, one.provable, one.complete),
+            "trained": one.recipe,
+        }
+        for one in said.cells
+    ]
+    ways = [{"trained": letter, **trained_as(one)} for letter, one in said.recipes.items()]
+    head = [f"{said.experiment}, {said.size}: {said.title}", *drawn_lines(said.drawn)]
+    return [*head, *_aligned(table), "", *_aligned(ways)]
+
+
+def trained_as(one: Recipe) -> dict[str, str]:
+    """A recipe by the names of its columns."""
+    return {
+        "start": " or ".join(one.starts),
+        "seeds": str(one.seeds),
+        "batch": str(one.batch),
+        "questions": str(one.questions),
+        "labels": one.labels,
+        "inputs": one.inputs,
+        "width": one.size,
+        "rate": f"{one.rate:g}",
+        "steps": f"≤ {one.steps:,}",
+        "growth": one.growth or "–",
+    }
+
+
+def drawn_lines(drawn: Mapping[str, Sequence[str]]) -> list[str]:
+    """How the inputs are drawn that the accuracies are about."""
+    return [f"judged on texts of {', '.join(tasks)} {says}" for says, tasks in drawn.items()]
+
+
+def says(learned: Outcome, provable: bool, complete: bool) -> str:
+    """The outcome, whether it was proved, and whether runs are missing."""
+    proved = ", proved impossible" if provable else ""
+    return f"{SAYS[learned]}{proved}{'' if complete else ' (runs are missing)'}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """99.5 ± 0.2 % (3 seeds)."""
+    found = Spread(tuple(values))
+    if len(values) == 1:
+        return f"{found.mean:.1%}"
+    return f"{100 * found.mean:.1f} ± {100 * found.deviation:.1f} % ({len(values)} seeds)"
+
+
+def each(values: Sequence[float]) -> str:
+    """99.5 98.0 100.0, in percent."""
+    return " ".join(f"{100 * value:.1f}" for value in values)
+
+
+def bits(has: int | None, needs: int | None) -> str:
+    """What crosses the cut against what a theorem asks for."""
+    return f"{'grows' if has is None else f'{has:,}'} / {'–' if needs is None else f'{needs:,}'}"
+
+
+def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Columns under their names."""
+    if not table:
+        return ["nothing"]
+    texts = [list(table[0]), *([_text(value) for value in row.values()] for row in table)]
+    widths = [max(len(row[i]) for row in texts) for i in range(len(texts[0]))]
+    return [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    ]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,21 @@
+"""`limen list` for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from limen.commands.list import CatalogueReport
+
+
+def lines_of(said: CatalogueReport) -> list[str]:
+    """One line for each entry; below a theorem how it is proved, where theorems are all that is listed."""
+    lines, proofs = [], len(said.summaries) == 1
+    for kind, entries in said.summaries.items():
+        width = max(map(len, entries), default=0)
+        lines += [f"{kind} ({len(entries)})"] if entries else []
+        for name, summary in entries.items():
+            lines.append(f"  {name:{width}}  {summary}")
+            if proofs and kind == "theorems":
+                lines.append(f"  {'':{width}}    {said.proofs[name]}")
+    return lines

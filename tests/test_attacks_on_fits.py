@@ -1,0 +1,131 @@
+"""Attacks on `fits`: architectures that do not exist, or do not hold the model as it is rounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fixtures.forged import Forged, by, eva
+from fixtures.unchecked import types_unchecked  # noqa: F401
+
+from limen_check import files
+from limen_check.can.fits import check_fits
+from limen_check.files import Malformed, Refused
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "banana(x=1),{}",
+        "{},softmax(h=3,d=9,d_k=9,kv_heads=2,bidirectional=false,p=16)",
+        "{}|window(kv=7)",
+    ],
+)
+def test_an_architecture_that_does_not_exist_can(more: str) -> None:
+    """Layers that hold nothing of the model have to exist, too (`check_fits`)."""
+    f = Forged.of("eva(n=4)", "softmax")
+    model = files.model(*f.files())
+    c = {
+        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": "bfloat16", "steps": 0,
+        "weights": model.digest, "margin": "2", "hints": f.hints,
+        "architecture": more.format("softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=16)"),
+    }  # fmt: skip
+    with pytest.raises((Refused, Malformed)):
+        check_fits(c, model)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=true,p=16)",
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=15)",
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=32)",
+        "softmax(h=1,d=1,d_k=2,kv_heads=1,bidirectional=false,p=16)",
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=16,kv=0)",
+        "softmax(reply_bits=1000000)",
+        "window(h=1,d=2,d_k=2,kv_heads=1,W=5,p=16)",
+    ],
+)
+def test_refused_an_architecture_that_does_not_hold_the_model(architecture: str) -> None:
+    f = Forged.of("eva(n=4)", "softmax")
+    model = files.model(*f.files())
+    c = {
+        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": "bfloat16", "steps": 0,
+        "weights": model.digest, "margin": "2", "hints": f.hints, "architecture": architecture,
+    }  # fmt: skip
+    with pytest.raises((Refused, Malformed)):
+        check_fits(c, model)
+
+
+PART = "softmax(h={0},d={1},d_k=2,kv_heads={0},bidirectional=false{2})"
+
+
+def side_by_side() -> Forged:
+    """The small model for eva(n=2) behind two parts: 512 and, of whoever has a 1, 0.95; and -512.
+
+    In bfloat16 512.95 is 512, so the two parts add nothing to the answer, if each is rounded by itself.
+    """
+    f = eva()
+    f.header["architecture"] = "|".join(PART.format(h, d, "") for h, d in ((2, 1), (1, 2), (1, 1)))
+    f.w |= {f"0.2.{name}": f.w[f"0.0.{name}"] for name in "QKVO"}
+    for i, (keys, values) in enumerate(((4, 2), (2, 2))):
+        f.w |= {f"0.{i}.Q": np.zeros((6, keys)), f"0.{i}.K": np.zeros((6, keys))}
+        f.w |= {f"0.{i}.V": np.zeros((6, values)), f"0.{i}.O": np.zeros((values, 6))}
+        f.w[f"0.{i}.Q"][4, 0], f.w[f"0.{i}.K"][4, 0] = 64, 1
+        f.w[f"0.{i}.V"][4, 0], f.w[f"0.{i}.O"][0, 5] = 1, (512, -512)[i]
+    f.w["0.0.Q"][4, 2], f.w["0.0.K"][0, 2], f.w["0.0.V"][0, 1], f.w["0.0.O"][1, 5] = 64, 1, 0.95, 1
+    f.hints["looks"] = [[0, i, 0, "query", "one", ("query", "query", "data")[i]] for i in range(3)]
+    return f
+
+
+def fits(f: Forged, architecture: str) -> str:
+    model = files.model(*f.files())
+    c = {
+        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": "bfloat16", "steps": 0,
+        "weights": model.digest, "margin": "1", "hints": f.hints, "architecture": architecture,
+    }  # fmt: skip
+    return check_fits(c, model)
+
+
+def test_parts_that_are_put_into_one_are_added_without_roundings_between(tmp_path: Any) -> None:
+    """As heads of one part they are rounded once, after all is added: 0.95 stays, and the model is wrong."""
+    f, p = side_by_side(), ",p=16"
+    assert f.least("bfloat16", tmp_path) > 1
+    assert fits(f, "|".join((PART.format(2, 1, p), PART.format(1, 2, p), PART.format(1, 1, p))))
+    one, w = side_by_side(), {}
+    one.header["architecture"] = PART.format(4, 2, "")
+    for name in "QKV":
+        w[name] = np.hstack([one.w.pop(f"0.{i}.{name}") for i in range(3)])
+    O = np.vstack([one.w.pop(f"0.{i}.O") for i in range(3)])
+    columns = [0, 2, 4, 5, 6]  # heads have one value, one, two, one: of four heads with two each
+    V, wide = np.zeros((6, 8)), np.zeros((8, 6))
+    V[:, columns], wide[columns] = w["V"], O
+    one.w |= {"0.0.Q": w["Q"], "0.0.K": w["K"], "0.0.V": V, "0.0.O": wide}
+    assert one.least("bfloat16", tmp_path) <= 0
+    with pytest.raises(Refused):
+        fits(f, PART.format(4, 2, p))
+
+
+def test_parts_in_another_order_are_added_in_another_order() -> None:
+    """Of three parts the order tells which two are added first, and rounded."""
+    f, p = side_by_side(), ",p=16"
+    with pytest.raises(Refused):
+        fits(f, "|".join((PART.format(1, 1, p), PART.format(1, 2, p), PART.format(2, 1, p))))
+
+
+def test_a_part_that_is_not_used_reads_the_text_too() -> None:
+    f = by("eva(n=8)", "softmax")
+    m = files.model(*f.files())
+    own = f.header["architecture"].replace(")", ",p=16)")
+    for levels, reads in ((5, True), (1, False)):
+        extra = f"log_linear(h=1,d=1,d_k=1,over=linear,levels={levels},p=16)"
+        c = {
+            "task": f.task, "precision": "bfloat16", "steps": 0, "weights": m.digest, "margin": "1",
+            "hints": f.hints, "architecture": f"{extra},{own}",
+        }  # fmt: skip
+        if reads:
+            assert "can" in check_fits(c, m)
+        else:
+            with pytest.raises(Refused):
+                check_fits(c, m)

@@ -1,0 +1,100 @@
+"""Attacks on tokens that share the weight (R10), also in long texts: all hold."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from fixtures.forged import Forged, padded, wider
+from fixtures.formats import short
+from fixtures.unchecked import types_unchecked  # noqa: F401
+
+from limen.core.construction import construct
+from limen.core.task import Task
+from limen_check.can.rules.pooling import evenly
+from limen_check.can.vectors import ONE, ZERO, exp_above
+
+
+def added(parts: list[Fraction], a: int, rng: random.Random, how: str) -> Fraction:
+    """A sum in an accumulator of a bits: by size, or any two parts at a time."""
+    rn, parts = short(a, a).rn, sorted(parts, key=abs, reverse=how == "largest first")
+    while len(parts) > 1:
+        i, j = (0, 0) if how != "any two" else (rng.randrange(len(parts)), rng.randrange(len(parts) - 1))
+        parts.insert(0, rn(parts.pop(i) + parts.pop(j)))
+    return parts[0]
+
+
+@pytest.mark.parametrize(("t", "a", "seen"), [(8, 8, 0.1), (4, 8, 0.15), (10, 10, 0.05), (6, 10, 0.1)])
+def test_as_many_share_as_the_accumulator_counts(t: int, a: int, seen: float) -> None:
+    """Up to N·acc = 1/8, values of both signs or one beside zeros, few bits of results: R10's bound holds."""
+    rng, f, worst = random.Random(f"{t} {a}"), short(t, a), ZERO
+    for _ in range(150):
+        N, n = rng.randint(1, (1 << a) // 8), rng.choice([0, 1, 5, 40])
+        room = (1 + f.u) ** 4 * min(Fraction(N + n), exp_above((N + n) * f.acc))
+        stray = rng.choice([Fraction(1, 66), f.acc / 8, f.acc / 17])
+        each = f.rn(stray / room / n * Fraction(9, 10)) if n else ZERO
+        few = [Fraction(rng.choice([-1, 0, 1])) for _ in range(N)]
+        values = rng.choice([few, [ONE] * N, [ZERO] * (N - 1) + [ONE]]) + [Fraction(rng.choice([-1, 1]))] * n
+        weights, how = [ONE] * N + [each] * n, ["largest first", "smallest first", "any two"]
+        Z = added(weights, a, rng, rng.choice(how))
+        Z = rng.choice([Z, f.rn(Z)])
+        products = [short(a, a).rn(f.rn(w / Z) * v) for w, v in zip(weights, values, strict=True)]
+        off = abs(added(products, a, rng, rng.choice(how)) - sum(values[:N]) / N)
+        bound = evenly(f, N, sum(map(bool, values[:N])), n * each * room, N + n)
+        assert off <= bound, (N, n, float(each))
+        worst = max(worst, off / bound)
+    assert worst >= Fraction(seen)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32", "bfloat16"])
+def test_one_of_those_that_share_scores_a_little_more(precision: str, tmp_path: Any) -> None:
+    """The asking token has e^1 of the weight, where R10 says that it has as much as any copy."""
+    f = Forged.of("counting(n=3,S=2)", "softmax")
+    assert f.kernel(precision)
+    f.w["1.0.K"][4] = -1 / 64
+    f.sound(precision, tmp_path)
+
+
+Columns = Any
+
+
+def counting(coordinates: int) -> tuple[Columns, Forged]:
+    """R10, with a column more, and key coordinates more in which the asking token has 1."""
+    f, at = (
+        Forged.of("counting(n=3,S=2)", "softmax"),
+        construct(Task.parse("counting(n=3,S=2)"), "softmax").columns,  # type: ignore[attr-defined]
+    )
+    wider(f, 1)
+    f.w["0.local.W2"], f.w["0.local.b2"] = padded(f.w["0.local.W2"], 1, 1), padded(f.w["0.local.b2"], 0, 1)
+    for name in ("1.0.Q", "1.0.K"):
+        f.w[name] = padded(f.w[name], 1, coordinates)
+    f.header["architecture"] = f.header["architecture"].replace("d_k=2", f"d_k={2 + coordinates}")
+    f.w["1.0.Q"][at["asks"], 2:] = 1
+    return at, f
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float32", "float64"])
+def test_one_place_counts_more_than_others(precision: str, tmp_path: Any) -> None:
+    _, f = counting(1)
+    f.w["embedding.early"] = np.array([[1.0], [0], [0]])
+    f.header["embedding"]["tables"].append(["early", 3, 1])
+    code = {"of": "place", "div": 1, "table": "early", "column": f.header["width"] - 1}
+    f.header["embedding"]["segments"][0]["codes"].append(code)
+    assert f.kernel(precision)
+    f.w["1.0.K"][-1, 2] = 1
+    f.sound(precision, tmp_path)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_equal_scores_that_are_lost_in_a_sum(precision: str, tmp_path: Any) -> None:
+    """2^30 + 1 - 2^30 is 0, and 1 in float64: so much do all others that share score."""
+    at, f = counting(3)
+    code = {"of": "place", "div": 1, "table": "one", "column": f.header["width"] - 1}
+    f.header["embedding"]["segments"][0]["codes"].append(code)
+    f.w["1.0.K"][-1, 2:] = 2.0**30, 1, -(2.0**30)
+    f.w["1.0.K"][at["symbol"], 3] = f.w["1.0.K"][at["asks"], 3] = 1
+    assert f.kernel("float64")
+    f.sound(precision, tmp_path)
