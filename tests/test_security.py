@@ -124,8 +124,7 @@ def test_every_test_that_the_page_names_is_there() -> None:
 
 
 def test_the_limits_that_the_page_names_are_the_limits() -> None:
-    from limen.bounds.stranger import MOST_INPUTS
-
+    from limen.bounds.function import MOST_INPUTS
     from limen.coq.run import SECONDS
     from limen.files import strict_json
     from limen_check import files

@@ -50,7 +50,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell: the accuracies of each start, by seed, and what may be said of them."""
+    """A cell: the accuracies of each start, by seed, and its outcome."""
 
     cell: str
     best_start: str
@@ -116,7 +116,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
 
 
 class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
-    """How many runs there are to be, how many are done, how many failed."""
+    """The numbers of runs planned, done and failed."""
 
     experiment: str
     size: str
@@ -136,7 +136,7 @@ class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
 
 
 class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):
-    """Every run, what the cells say, and what a query found."""
+    """Every run, the cells' outcomes, and the result of a query."""
 
     experiment: str
     experiments: tuple[ExperimentReport, ...]
@@ -190,14 +190,14 @@ def sweep_report(names: Iterable[str], size: str, swept: Swept, folder: Path) ->
     )
 
 
-def experiment_report(found: Section) -> ExperimentReport:
-    letters = found.recipes
+def experiment_report(section: Section) -> ExperimentReport:
+    letters = section.recipes
     return ExperimentReport(
-        experiment=found.name,
-        size=found.size,
-        title=found.experiment.title,
-        drawn=found.drawn,
-        cells=tuple(_summary(one, letters[one.recipe]) for one in found.cells),
+        experiment=section.name,
+        size=section.size,
+        title=section.experiment.title,
+        drawn=section.drawn,
+        cells=tuple(_summary(one, letters[one.recipe]) for one in section.cells),
         recipes={letter: one for one, letter in letters.items()},
     )
 
@@ -224,8 +224,8 @@ def _summary(one: JudgedCell, letter: str) -> SummaryReport:
     )
 
 
-def run_reports(name: str, found: Iterable[JudgedCell]) -> list[RunReport]:
-    return [_run(name, one, run) for one in found for run in one.runs]
+def run_reports(name: str, cells: Iterable[JudgedCell]) -> list[RunReport]:
+    return [_run(name, one, run) for one in cells for run in one.runs]
 
 
 def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
