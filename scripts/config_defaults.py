@@ -21,7 +21,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from limen.hf import families
-from limen.hf.shapes import FIELDS, SHAPES
+from limen.hf.weights import types, words
 
 FILE = Path(__file__).parents[1] / "src/limen/hf/defaults.json"
 READERS = families()
@@ -103,7 +103,7 @@ WINDOWS_LATE = (
 
 def facts(model_type: str, family: str) -> dict[str, Any]:
     cls = CONFIG_MAPPING[model_type]
-    counted = FIELDS if model_type in SHAPES else ()
+    counted = sorted(words()) if model_type in types() else ()
     names = [*ALWAYS, *dict.fromkeys((*READERS[family].fields, *counted))]
     fields = {name: value for name in names if (value := default(cls, name)) is not None}
     if model_type in FIXED:

@@ -2,8 +2,9 @@
 
     make parameters FOLDER=…
 
-The model is made on the meta device, at full size and without memory.  Of a model of more than text it is the
-decoder that is counted, without a head where transformers has none.  The exit code is 1 if any differs.
+The model is made on the meta device, at full size and without memory, and each tensor is compared by its name
+and sizes.  Of a model of more than text it is the decoder that is counted, without a head where transformers
+has none.  The exit code is 1 if any differs.
 """
 
 import json
@@ -14,13 +15,13 @@ from typing import Any
 
 import torch
 import transformers
-from fixtures.tiny_models import model_of, weights_of_words
+from fixtures.tiny_models import model_of, plain, tensors_of_words, weights_of_words
 from read_configs import theirs
 
 from limen.errors import BadInput
 from limen.hf import decoder, read
 from limen.hf.fields import Fields
-from limen.hf.parameters import NotCounted, parameters
+from limen.hf.weights import NotCounted, parameters, tensors
 
 
 def counted(config: dict[str, Any], where: str) -> str:
@@ -37,10 +38,11 @@ def counted(config: dict[str, Any], where: str) -> str:
     except (RuntimeError, ImportError, ValueError, KeyError) as error:  # a part that transformers has not
         return f"not built: {type(error).__name__}: {str(error).splitlines()[0]}"
     head = model.get_output_embeddings() is not None
-    ours = parameters(Fields(_tied(inner, known), model_type, where), layers, head)
-    assert isinstance(ours, int)  # tied or not, it is counted
-    found = weights_of_words(model)
-    return f"{'equal' if ours == found else 'WRONG'}: {ours:,} ours, {found:,} theirs, {ours - found:+,}"
+    ours = tensors(Fields(_tied(inner, known), model_type, where), layers, head)
+    count, theirs_count = sum(tensor.numbers for tensor in ours), weights_of_words(model)
+    sums = f"{count:,} ours, {theirs_count:,} theirs, {count - theirs_count:+,}"
+    other = {tensor.name: plain(tensor.shape) for tensor in ours}.items() ^ tensors_of_words(model).items()
+    return f"WRONG: {sums}; {sorted(other)[0]}" if other else f"equal: {sums}"
 
 
 def _tied(inner: Any, known: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import hypothesis
 import jaxtyping
 import pytest
 import torch
+from fixtures.collected import MARKS
 
 from limen.tables.cell import EvidenceTable
 
@@ -55,7 +56,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` deselects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test marked `sampled(k)` every k-th case is in `make test`; the others are `long`.
 
     A file is one worker's (`--dist loadfile`): the longest begin first, so that none is waited for.
@@ -67,5 +68,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if sampled and cases[test] % sampled.args[0]:
             item.add_marker("long")
         cases[test] += 1
+    config.stash[MARKS] = {item.nodeid: [mark.name for mark in item.iter_markers()] for item in items}
     order = {f"test_{name}.py": i for i, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))

@@ -162,6 +162,14 @@ def test_the_count_is_what_flash_linear_attention_makes(config: dict[str, Any], 
     assert counted(config) == made
 
 
+def test_a_switch_of_a_type_that_transformers_has_not_is_heeded() -> None:
+    """Ring's full layers pass norms of queries and keys, too; biases count where the config has them."""
+    normed, plain = counted(RING), counted(RING | {"use_qk_norm": False})
+    assert (normed or 0) - (plain or 0) == 20 * 2 * 128
+    minicpm = {"model_type": "minicpm", "num_hidden_layers": 1}
+    assert (counted(minicpm | {"attention_bias": True}) or 0) - (counted(minicpm) or 0) == 4 * 4096
+
+
 @pytest.mark.parametrize(
     "config",
     [

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 import torch
-from fixtures.tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weights_of_words
+from fixtures.tiny_models import (
+    F,
+    L,
+    Shape,
+    cached_bytes,
+    default_bytes,
+    model_of,
+    plain,
+    tensors_of_words,
+    tiny,
+    weights_of_words,
+)
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter
@@ -18,9 +29,8 @@ from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
 from limen.hf.fields import Fields, defaults
 from limen.hf.gguf_names import architectures
-from limen.hf.parameters import NotCounted, parameters
-from limen.hf.shapes import SHAPES
 from limen.hf.stack import Bits, Stack, Use
+from limen.hf.weights import NotCounted, parameters, tensors, types
 
 TYPES = sorted(
     name for name in defaults() if name in CONFIG_MAPPING
@@ -47,6 +57,7 @@ def held_by_transformers(stack: Stack, n: int, sequences: int = 1) -> int:
     return engine("transformers").bytes_of(stack.tensors, n, asked, Bits())
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "model_type", ["falcon_h1", "gemma3_text", "kimi_linear", "llama4_text", "nemotron_h", "qwen3_next"]
 )
@@ -205,7 +216,7 @@ def test_the_documents_say_how_many_types_there_are() -> None:
     page = (root / "docs/audit.md").read_text()
     assert f"each of the {len(TYPES)} model types" in page
     assert f"\n{len(defaults()) - len(TYPES)} further types" in page
-    assert f"the {len(SHAPES)} types of `hf/shapes.py`" in page
+    assert f"The tensors of the {len(TYPES)} types" in page and types() == set(defaults())
     assert f"It knows {len(architectures())} of llama.cpp's architectures" in page
 
 
@@ -229,19 +240,22 @@ SILENT = {"use_cache", "return_dict", "is_encoder_decoder", "output_attentions",
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("model_type", sorted(SHAPES))
-def test_the_parameters_are_those_of_transformers(model_type: str) -> None:
-    """On the meta device, at small sizes, and with each switch of the class turned over."""
+@pytest.mark.parametrize("model_type", TYPES)
+def test_the_weights_are_those_of_transformers(model_type: str) -> None:
+    """Each by its name and sizes, on the meta device, and with each switch of the class turned over."""
     config = tiny(model_type)
-    assert _parameters(config) == _theirs(config) != 0
+    assert _ours(config) == _theirs(config) and _ours(config) is not None
     switches = {key: value for key, value in config.to_dict().items() if isinstance(value, bool)}
     for key, value in switches.items():
         if key not in SILENT and (theirs := _theirs(config, {key: not value})) is not None:
-            assert _parameters(config, {key: not value}) in (theirs, None), key
+            assert _ours(config, {key: not value}) in (theirs, None), key
 
 
-def _theirs(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
-    """How many, and whether a head is among them; None where the class makes no such model."""
+Weights = tuple[dict[str, Shape], int, bool]  # sizes by name, how many numbers, whether a head is among them
+
+
+def _theirs(config: Any, other: dict[str, Any] | None = None) -> Weights | None:
+    """None where the class makes no such model."""
     changed = deepcopy(config)
     for key, value in (other or {}).items():
         setattr(changed, key, value)
@@ -251,15 +265,17 @@ def _theirs(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool
     except Exception:
         return None
     head = model.get_output_embeddings() is not None
-    return weights_of_words(model), head
+    return tensors_of_words(model), weights_of_words(model), head
 
 
-def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
+def _ours(config: Any, other: dict[str, Any] | None = None) -> Weights | None:
+    """None where they are not counted."""
     form = {**as_saved(config)[0], "model_type": config.model_type, **(other or {})}
     head = type(model_of(config)).__name__.endswith(("ForCausalLM", "LMHeadModel"))
-    fields = Fields(form, config.model_type, "x")
-    found = parameters(fields, read(form, "x").layers, head)
-    return None if isinstance(found, NotCounted) else (found, head)
+    fields, layers = Fields(form, config.model_type, "x"), read(form, "x").layers
+    if isinstance(count := parameters(fields, layers, head), NotCounted):
+        return None
+    return {tensor.name: plain(tensor.shape) for tensor in tensors(fields, layers, head)}, count, head
 
 
 def test_what_is_not_counted_is_no_number() -> None:

@@ -4,6 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from inequalities import both
+from inequalities.block_cut import WholeBlocks, rows
+from inequalities.block_labels import cosines
 
 from limen.core.architecture import Architecture
 from limen.core.task import Task
@@ -13,10 +16,7 @@ from limen.decisions.decide import decide
 from limen.model import exhaustive
 from limen.theorems import Case, Sides
 from limen.theorems.block_cut import BlockCut
-from limen.theorems.block_cut.inequality import WholeBlocks, inequality, rows
 from limen.theorems.block_labels import BlockLabels
-from limen.theorems.block_labels.inequality import cosines
-from limen.theorems.block_labels.inequality import inequality as labels
 from limen_check.cannot import bound
 from limen_check.files import Refused
 
@@ -63,7 +63,9 @@ ROW = "block_sparse(h=1,d=64,B=64,k=16)"
 @pytest.mark.parametrize(("text", "needs", "has"), SIZES)
 def test_both_sides_by_hand_at_the_sizes_of_the_table(text: str, needs: int, has: int) -> None:
     """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) = 66·16 + 16(67·16 + 14 or so): no term is left out."""
-    assert inequality(Case(Task.parse(text), Architecture.parse(ROW), 0)) == Sides(needs=needs, has=has)
+    assert both("block_cut", Case(Task.parse(text), Architecture.parse(ROW), 0)) == Sides(
+        needs=needs, has=has
+    )
 
 
 def test_labels_by_hand_at_the_size_of_the_table() -> None:
@@ -71,7 +73,7 @@ def test_labels_by_hand_at_the_size_of_the_table() -> None:
     assert cosines(task) == 2433536 // 2 + 1
     bad = 2**20 * (2**16 - 1) // (cosines(task) - 1)
     sides = Sides(needs=2**20 - bad, has=16 * ((2**21 + 1) // 64 + 2 * 66))
-    assert labels(Case(task, Architecture.parse(ROW), 0)) == sides
+    assert both("block_labels", Case(task, Architecture.parse(ROW), 0)) == sides
 
 
 def test_cosines_are_counted_by_brute_force() -> None:

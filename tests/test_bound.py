@@ -255,6 +255,7 @@ def test_a_function_is_asked_for_a_hundred_thousand_rows_at_once(file: Path) -> 
     assert loops(lambda: bound_of(f"{file}:look_up", 5, 10, 6, 60)) < 100
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["random", "identity", "order"])
 def test_rank_and_fooling_sets_of_a_thousand_squared_end_soon(kind: str) -> None:
     A = {

@@ -16,6 +16,8 @@ import pytest
 from fixtures import best_guesses
 from fixtures.best_guesses import Planted, beside, by_a_machine, classes_of_two, hinted, told
 from fixtures.unchecked import types_unchecked  # noqa: F401
+from inequalities import at
+from inequalities.block_messages import SparseLayers, _average
 
 from limen.commands.demo.sparse import _rates
 from limen.core.architecture import Architecture
@@ -25,8 +27,9 @@ from limen.core.task import Task, Tokens
 from limen.core.theorem import Ceiling, Theorem
 from limen.decisions.decide import theorems
 from limen.model import exhaustive
-from limen.theorems import Case, stated
-from limen.theorems.block_messages.inequality import SparseLayers, _average
+from limen.theorems import Case
+from limen.theorems._lowest import lowest
+from limen_check.cannot.depth import Balanced
 
 WHOLE = "LIMEN_TRUTH" in os.environ
 MOST = 3e9 if WHOLE else best_guesses.MOST
@@ -89,7 +92,7 @@ def test_nobody_tells_more_at_any_cut_than_the_ceiling(text: str) -> None:
     task, (n, A) = Task.parse(text), LOOKUPS[text]
     for bits, t in [(bits, t) for bits in range(4) for t in range(1, n + 1)]:
         case = Case(task, Architecture.parse(f"lstm(state_bits={bits})"), 0, "average", {"t": t})
-        said, best = stated("streaming_state", case), told(t, A, 2**bits, MOST)
+        said, best = at("streaming_state", case), told(t, A, 2**bits, MOST)
         assert isinstance(said, Bound)
         assert best is None or below((n - t + t * best) / n, said), (text, bits, t)
 
@@ -183,9 +186,10 @@ def test_nobody_finds_partners_better_than_the_ceiling_of_messages(M: int) -> No
         right, found, invented = right + count * blocks.right(), found + count * sure, invented + count * some
     every = 2 * M * (M - 1) ** 2  # of yes, and of no
     layers = SparseLayers(1, M, 2, 0, (0,), (1,))
-    said = _average(layers)
+    said, other = _average(layers), Balanced(Fraction(2, M), Fraction(0), Fraction(1))  # n/M, in reach, told
+    assert said.ceiling == lowest(other)  # type: ignore[union-attr]
     assert Fraction(int(right.max()), 2 * every) <= Fraction(said.ceiling)  # type: ignore[union-attr]
-    missed, least = _rates(layers)
+    missed, least = _rates(other)
     assert missed is not None and least is not None
     assert missed <= 1 - Fraction(int(found.max()), every) and least <= Fraction(int(invented.min()), every)
 

@@ -20,6 +20,7 @@ TWELVE = "4*(3*gated_delta(h=1,d=64),softmax(h=4,d=128))"
 SIX = "2*(7*gated_delta(h=1,d=64),softmax(h=4,d=128))"
 
 
+@pytest.mark.long
 def test_half_the_full_layers_save_half_the_cache_and_cost_a_thinking_token() -> None:
     said = compare([TWELVE, SIX], 4096, ["eva"])
     large, small = said.stacks

@@ -41,6 +41,7 @@ LAWS = [
 compiled = pytest.mark.skipif(compiled_loops() is PLAIN, reason="this machine has no compiler for C")
 
 
+@pytest.mark.sampled(5)
 @compiled
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("mixer", LOOPED, ids=str)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 BLOCK = re.compile(r"^```(diff|console)\n(.*?)^```$", re.M | re.S)
@@ -47,6 +49,7 @@ def printed(command: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_each_section_does_what_it_says(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()

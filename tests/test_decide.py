@@ -162,6 +162,7 @@ QUICK = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arguments", QUICK)
 def test_an_answer_loads_no_torch(arguments: tuple[str, ...]) -> None:
     assert not loads_torch(*arguments)

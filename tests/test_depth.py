@@ -19,6 +19,8 @@ from fixtures.judged import refused
 from fixtures.speed import loads_torch, seconds
 from hypothesis import given
 from hypothesis import strategies as st
+from inequalities import at as stated_by
+from inequalities.composition_depth import ROUTES, Chain
 
 import limen
 from limen.commands._words import stack_of
@@ -34,11 +36,11 @@ from limen.decisions.depths import INSERTED, LOSS, MOVED
 from limen.decisions.depths import depth as depth_of
 from limen.render.depth import lines_of
 from limen.tasks.composition import Composition
-from limen.theorems import Case, Sides, stated
+from limen.theorems import Case, Sides
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
-from limen.theorems.composition_depth import search_stages as _hops
-from limen.theorems.composition_depth.inequality import ROUTES, Chain, Levels, bits_by_level
-from limen.theorems.composition_depth.stages import Wires, by_stages
+from limen.theorems.composition_depth.levels import Levels, Wires, bits_by_level
+from limen.theorems.composition_depth.search_stages import greedy, smallest_by_stages
+from limen.theorems.composition_depth.stages import by_stages
 
 SMALL, LARGE = "(h=1,d=4,p=8)", "(h=8,d=64,p=16)"
 HEADWISE = "2*(softmax(reply_bits=19)|linear(state_bits=15))"
@@ -64,7 +66,9 @@ def excludes(task: str | Task, stack: str, steps: int = 0) -> bool:
 def at(
     sizes: dict[str, int], route: str = "C", task: str = "composition(m=11585,n1=22)"
 ) -> Bound | NoStatement:
-    return stated("composition_depth", Case(Task.parse(task), Architecture.parse(HEADWISE), 0, route, sizes))
+    return stated_by(
+        "composition_depth", Case(Task.parse(task), Architecture.parse(HEADWISE), 0, route, sizes)
+    )
 
 
 def test_two_head_wise_layers_at_sizes_that_integers_confirm() -> None:
@@ -119,7 +123,7 @@ def test_pairs_of_values_by_hand() -> None:
     task, bits = Composition(100, (30,)), Levels((5, 0), (7, 9), (4, 3))
     sizes = {"mu0": 0, "mu1": 1, "h": 60, "b": 50}
     has, entries = 4 + 3 + 30 * (7 + 9) + 5 * (2 * 60 + 50 - 1), 1225
-    assert ROUTES["P"](task, bits, sizes) == Sides(math.ceil(entries * math.log2(3000)), has)
+    assert ROUTES["P"](task, bits, sizes) == Sides(needs=math.ceil(entries * math.log2(3000)), has=has)
     for change in ({"h": 11}, {"h": 101}, {"b": 101}):
         assert isinstance(ROUTES["P"](task, bits, sizes | change), NoStatement)
     said = ROUTES["P"](task, Levels((5, 1), (7, 9), (4, 3)), sizes)
@@ -285,7 +289,7 @@ def test_the_sizes_in_closed_form_pass_the_stages(L: int, bits: Wires) -> None:
     x.insert(0, prod(n) << τ)
     task = Composition(prod(x), tuple(n))
     assert task.N(L - 1) == 1 << τ * W and task.length <= (L + 2) << τ * W
-    plan = _hops.greedy(task, bits, x)
+    plan = greedy(task, bits, x)
     assert plan is not None
     sides = by_stages(task, bits, x[0], plan)
     assert isinstance(sides, Sides) and sides.has < sides.needs
@@ -294,7 +298,7 @@ def test_the_sizes_in_closed_form_pass_the_stages(L: int, bits: Wires) -> None:
 @pytest.mark.parametrize(("L", "bits"), [(2, Wires(9, 9, 30)), (3, Wires(0, 14, 28)), (4, Wires(3, 3, 0))])
 def test_a_plan_by_stages_takes_all_that_there_is(L: int, bits: Wires) -> None:
     """One new value more at any stage, one z_0 too many, or as many bits as are needed: no CANNOT."""
-    found = _hops.smallest(bits, L)
+    found = smallest_by_stages(bits, L)
     assert found is not None
     task, sizes = found
     x_0, plan = plan_of(sizes, L)
@@ -392,6 +396,7 @@ def test_depth_says_what_a_removed_layer_costs() -> None:
     assert "  Removing any one of layers 0, 1 costs one hop in one pass." in more[1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "stack",
     [
@@ -405,6 +410,7 @@ def test_decide_rules_out_what_depth_names_beyond_all_practice(stack: str) -> No
     assert ruled_out(Task.parse(shown["certified"]["task"]), Architecture.parse(stack)) is not None
 
 
+@pytest.mark.long
 def test_depth_tells_long_numbers_by_their_power_of_two() -> None:
     shown, lines = depth("softmax(h=1,d=8)", 4)
     assert "composition(m≈2^1229.7,n1≈2^474.3,n2≈2^184.3,n3≈2^75.9,n4=72369197)" in lines[-3]
@@ -489,6 +495,7 @@ def test_another_python_certifies_the_same_length() -> None:
     assert {_told(path, f"{imports}; print({asked})") for path in others} == {str(found and found.n)}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "stack",
     [
@@ -536,6 +543,7 @@ def test_depth_and_decide_agree(stack: str) -> None:
             assert task.length < n and ruled_out(task, asked) is None, str(task)
 
 
+@pytest.mark.long
 def test_a_length_beyond_all_practice_is_said_as_such() -> None:
     """No sentence says both that something holds only in the limit, and from which length on."""
     for stack in (CHAOTIC, "12*(3*linear,softmax)"):

@@ -186,6 +186,7 @@ def test_what_is_not_on_the_front_is_ruled_out_or_beaten() -> None:
     assert seen > 50
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("tasks", "context", "layers", "width", "budget"),
     [
@@ -213,6 +214,7 @@ def test_no_neighbour_of_a_listed_stack_is_better(
                 assert (other.cost, other.standings) == (row.cost, row.standings), near
 
 
+@pytest.mark.long
 def test_no_stack_that_was_compared_is_better_than_a_listed_one_but_for_an_idle_linear_layer() -> None:
     """`linear,H,D,H` costs less than `D,H,D,H` and does as much: docs/design.md says it is not listed."""
     wish = Wish.parse(["dyck(n=256,k=2,D=4)", "composition(m=8,n1=4)"], 512, layers=4, width=256, budget=None)

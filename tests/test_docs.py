@@ -5,11 +5,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 from fixtures.cli import limen
 
+import limen as limen_package
 from limen import __version__
 from limen.render.page.page import glossary
 
@@ -122,3 +124,11 @@ def test_every_module_that_the_page_of_the_house_names_is_there() -> None:
     assert {"decisions/decide.py", "core/report.py", "render/"} <= named
     places = (ROOT / "src/limen", ROOT)
     assert {name for name in named if not any((place / name).exists() for place in places)} == set()
+
+
+def test_every_function_that_the_page_about_python_names_is_there() -> None:
+    named = set(
+        re.findall(r"\blimen\.((?:demo\.|experiment\.)?\w+)[`(]", (ROOT / "docs/python.md").read_text())
+    )
+    assert {"decide", "table", "check", "demo.orthogonal", "experiment.show"} <= named
+    assert all(callable(attrgetter(name)(limen_package)) for name in named - {"errors"})

@@ -192,6 +192,7 @@ def channels(layer: Layer) -> int:
     return sum(part.mixer.h * part.mixer.d for part in layer.parts)  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_every_mark_of_the_table_rests_on_a_cell_of_equal_hops_and_equal_layers() -> None:
     """All cells: the mark is the outcome of the experiment's cell that it names, and two hops are learned."""
     found = {}
@@ -393,6 +394,7 @@ def test_what_is_proved_impossible_was_not_learned() -> None:
     assert all(one.outcome is not Outcome.LEARNED for one in found if one.provable)
 
 
+@pytest.mark.long
 def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
     table = build(["full_1", "delta"], ["index", "equality"])
     full, one, delta = (table[at] for at in (("full_1", "index"), ("full_1", "equality"), ("delta", "index")))

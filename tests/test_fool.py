@@ -170,6 +170,7 @@ COLLIDING: list[tuple[str, str, str, Strategy]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("architecture", "task", "arithmetic", "strategy"), COLLIDING)
 def test_states_collide_in_every_layer_bit_by_bit(
     architecture: str, task: str, arithmetic: str, strategy: Strategy, tmp_path: Path

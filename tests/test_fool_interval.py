@@ -40,6 +40,7 @@ def known() -> Cases:
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("architecture", STACKS)
 @pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("hidden", [0, 4])

@@ -35,11 +35,11 @@ from limen.solutions import Attempt
 
 CEILING = """
 from limen.theorems import Case
-from limen.theorems import stated
+from limen.theorems.streaming_state import StreamingState
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 case = Case(Task.parse("eva(n=886440)"), Architecture.parse("linear(state_bits=3179091)"), 0, "average")
-print(stated("streaming_state", case).ceiling)
+print(StreamingState.at(case).ceiling)
 """
 
 
@@ -116,6 +116,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             continue
 
 
+@pytest.mark.long
 def test_many_different_layers_are_spelled_at_once() -> None:
     """Comparing every stretch with every other took half a minute."""
     layers = [f"linear(d={i})" for i in range(4000)]

@@ -17,6 +17,8 @@ from fixtures.sources import FILES, ROOT, nodes, statements
 import limen
 from limen import api
 from limen.adversary.strategies._talk import Talk
+from limen.commands import is_group, names
+from limen.commands._found import every
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
 from limen.core.architecture import Architecture
@@ -119,19 +121,26 @@ def _answer(value: ast.expr) -> bool:
 
 def test_a_function_of_the_package_hides_no_module_and_has_its_type() -> None:
     """`limen.decide` is a function, and `import limen.decisions.decide` finds the module: no name is both."""
-    functions = {node.name for node in statements(ROOT / "api.py") if isinstance(node, ast.FunctionDef)}
-    public = {name for name in functions if not name.startswith("_")}
-    assert public == set(limen._FUNCTIONS)
+    public = set(api.functions())
     assert {"audit", "bound", "check", "decide", "depth", "design", "protocol", "show", "solve"} <= public
+    assert public == {*names(), "check_folder"}
     assert not public & {path.stem for path in ROOT.iterdir()}
-    assert all(getattr(limen, name) is getattr(api, name) for name in public)
-    typed = (node for node in nodes(ROOT / "__init__.py"))
-    imported = [node for node in typed if isinstance(node, ast.ImportFrom) and node.module == "limen.api"]
-    assert {alias.asname for node in imported for alias in node.names} == public, (
-        "as the type checker sees it"
-    )
+    assert all(getattr(limen, name) is getattr(api, name) for name in public if not is_group(name))
+    aliased = {*typed(ROOT / "api.py", "limen.commands"), "check", "check_folder"}
+    assert public == aliased - {""}, "as the type checker sees it"
+    for group in filter(is_group, names()):
+        inside = typed(ROOT / "commands" / group / "__init__.py", f"limen.commands.{group}")
+        assert set(inside) == set(names(group)) == set(dir(getattr(limen, group)))
     read = (ROOT.parents[1] / "tests/typed_api.py").read_text()  # by mypy, in `make test`
-    assert set(re.findall(r"assert_type\(limen\.(\w+)\(", read)) == public
+    called = {name.replace(".", " ") for name in re.findall(r"assert_type\(limen\.([\w.]+)\(", read)}
+    assert called == {*every(), "check_folder"}
+
+
+def typed(path: Path, module: str) -> list[str]:
+    """The names that a file imports from a module or from below it, as names of its own."""
+    imports = [node for node in nodes(path) if isinstance(node, ast.ImportFrom)]
+    below = [node for node in imports if f"{node.module}.".startswith(f"{module}.")]
+    return [alias.asname or "" for node in below for alias in node.names]
 
 
 def test_every_room_has_its_floor_and_picture_and_tree_are_made_from_the_floors() -> None:

@@ -19,6 +19,7 @@ import pytest
 from fixtures import kernel_rows
 from fixtures.drawn_bounds import drawn, spelled
 from fixtures.unchecked import types_unchecked  # noqa: F401
+from inequalities import cuts, stated
 
 import limen_check
 from limen.core.architecture import Architecture
@@ -29,8 +30,7 @@ from limen.core.task import Task
 from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
-from limen.theorems import Case, stated
-from limen.theorems import _cuts as one_layer
+from limen.theorems import Case
 from limen_check.cannot import bound, logs, rows
 from limen_check.cannot.bound import derived
 from limen_check.cannot.depth import Ceiling
@@ -240,7 +240,7 @@ def test_a_wrong_line_of_a_producer_makes_no_cannot(monkeypatch: pytest.MonkeyPa
     questions = [("one_layer_cut", cut), ("streaming_state", stream), ("composition_depth", hop)]
     honest = [stated(theorem, case) for theorem, case in questions]
     assert not any(isinstance(said, Bound) and said.excludes for said in honest)
-    monkeypatch.setattr(one_layer, "message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
+    monkeypatch.setattr(cuts, "message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
     monkeypatch.setattr(Softmax, "reply_bits", lambda self, p: self.h * self.d * p)
     monkeypatch.setattr(Eva, "rows", lambda self, t: Count(((self.n + 1, t),), "(n+1)^t"))
     for theorem, case in questions:

@@ -72,6 +72,7 @@ def test_who_shares_is_few_and_who_does_not_weighs_little() -> None:
             evenly(SMALL, sharers, 1, stray, length)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(40))
 def test_many_values_are_exact_only_where_each_of_them_is(seed: int) -> None:
     """Eleven fields of two rows have 2,048 sums: the step divides all, no rounding leaves the interval."""
@@ -95,6 +96,7 @@ def test_many_values_of_which_some_are_no_binary_fraction_have_no_step() -> None
     assert Form(ZERO, {i: Column.of([ZERO, power(i)]) for i in range(11)}, (ZERO, ONE)).step is None
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("task", "by", "precision", "head"),
     [
@@ -117,6 +119,7 @@ def test_gaps_that_grow_reach_where_fixed_ones_do_not(task: str, by: str, precis
         margin(packed(c.frame(), w), spelled(c.task), precision, 0, c.hints() or {})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_machine_that_takes_two_thousand_steps(precision: str) -> None:
     """Ages up to 2,209 are 12 bits, so 4,096 sums: exact where the format holds them, refused where not."""

@@ -42,6 +42,7 @@ def test_a_margin_is_derived_and_no_input_comes_nearer(c: Construction) -> None:
             assert 0 < margin <= exhaustive_margin(c, precision, {}), precision
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("c", CASES, ids=name)
 def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
     rng, weights, passed = np.random.default_rng(3), c.weights(), 0

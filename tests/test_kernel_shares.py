@@ -61,6 +61,7 @@ def test_a_million_brackets(how: str) -> None:
     assert kernel_margin(small, "bfloat16", saved(small), small.hints()) is None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("how", BY)
 @pytest.mark.parametrize("n", [34, 130])
 def test_longer_words_show_no_smaller_margin(n: int, how: str, tmp_path: Any) -> None:
@@ -268,6 +269,7 @@ def test_weights_that_err_are_refused(
     f.sound(precision, tmp_path)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("forge", DEEPER, ids=lambda forge: forge.__name__)
 def test_weights_that_err_on_brackets_of_level_three_are_refused(
     forge: Callable[[Forged, Any], None], tmp_path: Any

@@ -113,6 +113,7 @@ def test_without_numpy_what_needs_none_is_said_the_same(config: str) -> None:
     assert said(light(*asked, absent=(*HEAVY, "numpy"))) == with_all(*asked)
 
 
+@pytest.mark.long
 def test_without_numpy_what_is_left_out_is_called_incomplete_and_never_open() -> None:
     calls = [(*call, *more) for call in (CAN, COUNTED, BUILT) for more in (("--json",), ())]
     can, can_text, bound, bound_text, design, design_text = light(*calls, absent=(*HEAVY, "numpy"))

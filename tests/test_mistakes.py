@@ -72,6 +72,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
 def test_a_mistake_is_one_good_line(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

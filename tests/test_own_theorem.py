@@ -15,21 +15,17 @@ from limen.decisions.decide import theorems
 CLASS = '''"""Nobody does anything in fewer bits than the text has tokens."""
 
 from limen.core.theorem import Need, Theorem
-from limen.theorems import Case, stated
+from limen.theorems import Case, Sides, stated
 
 
 class AsManyBits(Theorem):
     """One inequality."""
 
     def bound(self, task, architecture, steps=0):
-        return stated("as_many_bits", Case(task, architecture, steps))
+        return stated("as_many_bits", inequality, Case(task, architecture, steps))
 
     def needs(self, task):
         return (Need("anything", "bits ≥ tokens", task.length),)
-'''
-INEQUALITY = '''"""Both sides."""
-
-from limen.theorems import Sides
 
 
 def inequality(case):
@@ -42,7 +38,6 @@ def as_many_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[st
     folder = tmp_path / "as_many_bits"
     folder.mkdir()
     (folder / "__init__.py").write_text(CLASS, encoding="utf-8")
-    (folder / "inequality.py").write_text(INEQUALITY, encoding="utf-8")
     monkeypatch.setattr(limen.theorems, "__path__", [*limen.theorems.__path__, str(tmp_path)])
     theorems.cache_clear()
     yield folder.name

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from limen.constructions._fields import ONE, bits, tokens
-from limen.constructions._program import Attend, Logits, Match, Piece, Program, Relu, Tier
+from limen.constructions._program import Alike, Attend, Logits, Match, Piece, Program, Relu, Tier
 
 FETCH = Attend(
     [("q", "one", "x")],
@@ -88,6 +88,28 @@ def test_hints_name_layer_mixer_and_head() -> None:
         "cells": {"h": [0]},
     }
     assert Program([tokens(1, x=ONE)], [Tier(mixer="softmax(h=1,d=1)")], "x").hints() is None
+
+
+def alike(made: list[int], number: int) -> Program:
+    def head(i: int) -> Attend:
+        made.append(i)
+        return Attend((), [Match({"id": i}, {"id": 1})], {Piece("got", 10 * i, 10): {"id": 1}})
+
+    return Program([tokens(2, id=BITS)], [Tier(Alike(number, head))], "got")
+
+
+def test_a_frame_does_not_make_all_heads_that_are_alike() -> None:
+    made: list[int] = []
+    toy = alike(made, 10**5)
+    assert toy.frame(2).width == 10 + 10**6 and toy.hints() is None
+    assert set(made) == {0, 10**5 - 1}
+
+
+def test_heads_that_are_alike_have_their_weights_one_behind_the_other() -> None:
+    toy = alike([], 3)
+    at, w = toy.columns, toy.weights(toy.frame(2))
+    assert (w["0.0.Q"][at["id"]] == np.hstack([i * np.eye(10) for i in range(3)])).all()
+    assert (w["0.0.O"][:, at["got"]] == np.eye(30)).all()
 
 
 def test_frames_and_hints_need_no_numpy() -> None:

@@ -10,6 +10,7 @@ import pytest
 from fixtures.proofs import EXAMPLES, LIMEN, PROOFS, checked, project, proof
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inequalities import at
 
 from limen.coq import run as coq
 from limen.coq.forms import claimed, formal, forms
@@ -23,16 +24,17 @@ from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
-from limen.theorems import Case, stated
+from limen.theorems import Case
 
 
 def bound(theorem: str, task: str, architecture: str, route: str = "") -> Bound:
     """The inequality, whether or not it excludes."""
-    said = stated(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
+    said = at(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
     assert isinstance(said, Bound), said
     return said
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("task", "architecture", "steps", "form"), EXAMPLES)
 def test_a_verdict_has_a_proof_that_computes(task: str, architecture: str, steps: int, form: str) -> None:
     claim, text = proof(task, architecture, steps)
@@ -58,6 +60,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("row", "column", "task"), CELLS)
 def test_a_cell_of_the_table_has_a_proof_that_computes(row: str, column: str, task: str) -> None:
     proof(task or COLUMNS[column].at[0], ROWS[row].text, ROWS[row].steps)
@@ -239,6 +242,7 @@ LEVELS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("no_coq")
 @pytest.mark.parametrize(("old", "new", "reason"), LEVELS)
 def test_a_forged_proof_by_levels_is_refused(old: str, new: str, reason: str) -> None:

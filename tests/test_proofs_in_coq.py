@@ -43,8 +43,9 @@ from limen.core.proof import Claim
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.theorems import Sides
+from limen.theorems.composition_depth.levels import Wires
 from limen.theorems.composition_depth.search_stages import greedy
-from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
+from limen.theorems.composition_depth.stages import Stage, by_stages, logarithms
 
 
 @pytest.fixture

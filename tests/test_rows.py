@@ -107,6 +107,7 @@ nearest_neighbor(n=H,D=2,g=1000) nearest_neighbor(n=H,D=10,g=3)
 """
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", HUGE.split())
 def test_absurd_sizes_are_counted_at_once(text: str) -> None:
     task = Task.parse(text.replace("H", str(10**300)))

@@ -23,6 +23,7 @@ from limen.solutions import solve
 COMPILERS = {"torch._dynamo", "torch._inductor", "sympy"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "arguments",
     [

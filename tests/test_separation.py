@@ -23,8 +23,8 @@ from limen.model.files import written
 from limen.model.model import Frame
 from limen.render.demo.concentration import concentration_picture
 from limen.render.demo.concentration import lines_of as concentration_lines
+from limen.render.demo.orthogonal import lines_of as orthogonal_lines
 from limen.render.demo.separation import lines_of, separation_picture
-from limen.render.show import orthogonal_lines
 from limen.solutions import certified_range, frontier
 from limen_check import Refused
 from limen_check.can.fits import derived
@@ -37,6 +37,7 @@ def two_hops() -> SeparationReport:
     return separation(2)
 
 
+@pytest.mark.long
 def test_two_hops_are_separated_at_one_size(two_hops: SeparationReport) -> None:
     """All five verdicts, on one task with one kind of full and one kind of linear layer."""
     can, cannot = Answer.CAN, Answer.CANNOT

@@ -5,17 +5,18 @@ import math
 import pytest
 from fixtures.sharp import LARGE, SMALL, budget, cannot, ceiling, excluded, stack, stated
 from flint import arb
+from inequalities.entropy import total_variation
+from inequalities.sharp import SHARP
 
 from limen.core.architecture import Architecture, Part
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.theorems import Accuracy, Case, Sides
-from limen.theorems._entropy import total_variation
-from limen.theorems.composition_depth.search_sharp import candidates, smallest
-from limen.theorems.composition_depth.sharp import SHARP
+from limen.theorems.composition_depth.search_sharp import candidates, smallest_sharp
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("text", "pattern", "route"),
     [
@@ -62,6 +63,7 @@ def test_parts_side_by_side_are_read_the_way_round_that_says_more(
     assert cannot(text, Architecture.parse(architecture)) == route
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("L", "pattern", "sizes", "log2_n"),
     [
@@ -84,7 +86,7 @@ def test_parts_side_by_side_are_read_the_way_round_that_says_more(
     ],
 )
 def test_the_smallest_certified_sizes(L: int, pattern: str, sizes: str, log2_n: float) -> None:
-    found = smallest(stack(pattern, sizes), L)
+    found = smallest_sharp(stack(pattern, sizes), L)
     assert found is not None
     n, case = found
     assert math.log2(n) <= log2_n
@@ -94,7 +96,7 @@ def test_the_smallest_certified_sizes(L: int, pattern: str, sizes: str, log2_n: 
 
 def test_no_size_is_certified_for_a_stack_that_can() -> None:
     for L, pattern in [(1, "LF"), (1, "FF"), (2, "LFF"), (2, "FLF"), (2, "FFF"), (3, "FLFF"), (1, "L")]:
-        assert smallest(stack(pattern, SMALL), L) is None
+        assert smallest_sharp(stack(pattern, SMALL), L) is None
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_both_sides_by_hand(
     entries: int,
 ) -> None:
     needs = math.ceil(entries * math.log2(task.answers))
-    assert stated(task, budget(pattern, 7, *S), route, **sizes) == Sides(needs, has)
+    assert stated(task, budget(pattern, 7, *S), route, **sizes) == Sides(needs=needs, has=has)
 
 
 def d(p: float, q: float) -> float:
@@ -359,8 +361,8 @@ def test_absurd_sizes_are_answered_at_once() -> None:
     assert (
         cannot(f"composition(m={10**400},n1={10**400})", stack("LFL", SMALL)) is None
     )  # beyond floats: open
-    assert smallest(budget("LF", 10**400, 10**400), 2) is None
-    assert smallest(budget("LFL", 10**100, 1, 10**100), 2) is not None
+    assert smallest_sharp(budget("LF", 10**400, 10**400), 2) is None
+    assert smallest_sharp(budget("LFL", 10**100, 1, 10**100), 2) is not None
 
 
 def test_a_model_that_cannot_read_so_long_a_text_is_passed_over() -> None:

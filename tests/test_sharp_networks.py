@@ -294,6 +294,7 @@ def test_what_the_average_case_of_fl_tells_decides_the_output(seed: int) -> None
 THREE = Composition(2, (2, 1))  # z_3 and z_2 have 4 entries, z_1 has 2
 
 
+@pytest.mark.sampled(4)
 @SEEDS
 @pytest.mark.parametrize("layers", ["LFLFL", "FLFL"])
 def test_what_d_fixes_decides_the_output(layers: str, seed: int) -> None:

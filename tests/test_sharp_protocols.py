@@ -10,6 +10,9 @@ from fixtures.sharp import SMALL, budget, cannot, ceiling, excluded, stack, stat
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
+from inequalities.cover import covers
+from inequalities.entropy import total_variation
+from inequalities.sharp import SHARP, Unmet, bits, kept
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
@@ -17,10 +20,7 @@ from limen.core.mixer import Mixer
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.theorems import Accuracy, Case
-from limen.theorems._entropy import total_variation
-from limen.theorems.composition_depth.cover import covers
 from limen.theorems.composition_depth.search_sharp import candidates
-from limen.theorems.composition_depth.sharp import SHARP, Unmet, bits, kept
 
 
 def wide(x: int) -> int:

@@ -28,7 +28,7 @@ from limen.designs.cost import cost
 from limen.errors import BadInput
 from limen.laws.mixer import generic, inputs, tensors
 from limen.mixers.gated_delta import GatedDelta
-from limen.theorems.composition_depth.inequality import levels_of
+from limen.theorems.composition_depth.levels import levels_of
 
 
 def verdict(task: str, architecture: str, steps: int = 0) -> Verdict:

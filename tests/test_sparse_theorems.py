@@ -10,6 +10,8 @@ import torch
 from fixtures.judged import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from inequalities import at, both
+from inequalities.block_messages import SparseLayers
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
@@ -19,12 +21,9 @@ from limen.mixers.block_sparse import BlockSparse
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
 from limen.tasks.two_sum import TwoSum
-from limen.theorems import Accuracy, Case, Sides, stated
+from limen.theorems import Accuracy, Case, Sides
 from limen.theorems.block_messages import BlockMessages
-from limen.theorems.block_messages.inequality import SparseLayers
-from limen.theorems.block_messages.inequality import inequality as block_messages
 from limen.theorems.token_index import TokenIndex
-from limen.theorems.token_index.inequality import inequality as token_index
 from limen.witness.collision import check_collision
 
 
@@ -33,7 +32,7 @@ def case(task: str, architecture: str, route: str = "", steps: int = 0, **sizes:
 
 
 def sides(task: str, architecture: str, route: str) -> Sides:
-    found = block_messages(case(task, architecture, route))
+    found = both("block_messages", case(task, architecture, route))
     assert isinstance(found, Sides), found
     return found
 
@@ -99,7 +98,7 @@ def test_the_bound_with_positions_is_often_exact() -> None:
 
 @pytest.mark.parametrize(("M", "n", "k"), [(M, n, k) for M, B, n, k in TINY if B == 1])
 def test_no_index_beats_the_bound_and_some_meet_it(M: int, n: int, k: int) -> None:
-    found = token_index(case(f"two_sum(n={n},M={M})", f"top_k(h=1,d=1,k={k},d_i=1,p=1)"))
+    found = both("token_index", case(f"two_sum(n={n},M={M})", f"top_k(h=1,d=1,k={k},d_i=1,p=1)"))
     assert isinstance(found, Sides)
     least = least_messages(M, 1, n, k)
     assert found.needs <= math.ceil(math.log2(least)) <= found.needs + 1
@@ -110,7 +109,7 @@ def test_no_index_beats_the_bound_and_some_meet_it(M: int, n: int, k: int) -> No
 def test_the_index_is_ruled_out_exactly_by_the_inequality_of_the_proof(k: int, p: int) -> None:
     architecture = Architecture.parse(f"top_k(h=1,d=1,k={k},d_i=1,p={p})")
     for n, M in product(range(1, 9), range(3, 40)):
-        found = token_index(Case(TwoSum(n, M), architecture))
+        found = both("token_index", Case(TwoSum(n, M), architecture))
         if n <= k:
             assert isinstance(found, NoStatement)
         else:
@@ -140,8 +139,9 @@ def test_figures_of_the_proofs() -> None:
 )
 def test_equal_layers_have_the_closed_form(l: int, h: int, k: int, B: int, b: int, extra: int) -> None:
     κ, M, w = h * k, 2**extra * b * B, h * 6 * 5
-    found = block_messages(
-        case(f"two_sum(n={b * B},M={M + 3})", f"{l}*block_sparse(h={h},d=3,B={B},k={k},p=5)", "depth")
+    found = both(
+        "block_messages",
+        case(f"two_sum(n={b * B},M={M + 3})", f"{l}*block_sparse(h={h},d=3,B={B},k={k},p=5)", "depth"),
     )
     Γ = ((1 + κ * B) ** l - 1) // B
     ρ = Γ / b + (b * B + B) / (M + 3)
@@ -162,6 +162,7 @@ def test_layers_of_different_sizes_multiply() -> None:
 # The reach, in layers that run
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rest", [0, 2])
 def test_a_query_of_two_layers_depends_on_as_many_blocks_as_the_theorem_says(rest: int) -> None:
     """Messages tell the place alone (a key, no value), so another block matters only where it was opened.
@@ -206,7 +207,7 @@ def _run(mixer: BlockSparse, w: list[dict[str, torch.Tensor]], x: torch.Tensor) 
 
 
 def ceiling(task: str, architecture: str) -> float:
-    found = block_messages(case(task, architecture, "average"))
+    found = both("block_messages", case(task, architecture, "average"))
     assert isinstance(found, Accuracy), found
     return found.ceiling
 
@@ -248,6 +249,7 @@ def by_trying(n: int, M: int, B: int, κ: int, w: int) -> float:
     return float(np.where(allowed, (np.minimum(1, p / (1 - ε)) + 1 - φ) / 2, 0).max())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [2**12, 2**12 + 5])
 def test_the_ceiling_is_the_highest_accuracy_that_the_inequality_allows(n: int) -> None:
     M = 2**20
@@ -287,17 +289,17 @@ def test_the_ceiling_of_the_task_is_shown_where_it_is_below_one() -> None:
     ],
 )
 def test_where_a_hypothesis_fails_nothing_is_said(task: str, architecture: str, route: str) -> None:
-    assert isinstance(block_messages(case(task, architecture, route)), NoStatement)
+    assert isinstance(both("block_messages", case(task, architecture, route)), NoStatement)
 
 
 def test_chain_of_thought_free_sizes_and_unknown_routes_are_not_covered() -> None:
     for theorem, good in (
-        (block_messages, case("two_sum(n=4096,M=2^20)", "block_sparse(h=1,d=1,B=64,k=2,p=1)", "positions")),
-        (token_index, case("two_sum(n=4096,M=2^20)", "top_k(h=1,d=1,k=2,d_i=1,p=1)")),
+        ("block_messages", case("two_sum(n=4096,M=2^20)", "block_sparse(h=1,d=1,B=64,k=2,p=1)", "positions")),
+        ("token_index", case("two_sum(n=4096,M=2^20)", "top_k(h=1,d=1,k=2,d_i=1,p=1)")),
     ):
-        assert isinstance(theorem(good), Sides)
+        assert isinstance(both(theorem, good), Sides)
         for changed in ({"steps": 1}, {"sizes": {"B": 2}}, {"route": "elsewhere"}):
-            assert isinstance(theorem(replace(good, **changed)), NoStatement)
+            assert isinstance(both(theorem, replace(good, **changed)), NoStatement)
 
 
 def test_a_certificate_cannot_claim_that_a_model_embeds_no_positions() -> None:
@@ -344,9 +346,9 @@ def test_the_bound_does_not_fall_when_the_text_grows() -> None:
 @pytest.mark.parametrize("B", [64, 10**30])
 def test_absurd_sizes_end_at_once(route: str, layers: int, B: int) -> None:
     asked = case("two_sum(n=2^1000,M=2^2000)", f"{layers}*block_sparse(h=1,d=1,B={B},k=16)", route)
-    found = block_messages(asked)
+    found = both("block_messages", asked)
     if layers == 1:
-        assert isinstance(stated("block_messages", asked), Bound)
+        assert isinstance(at("block_messages", asked), Bound)
         assert found.ceiling < 0.9 if isinstance(found, Accuracy) else 0 < found.has < found.needs
     elif layers == 400:
         assert isinstance(found, NoStatement)
@@ -373,6 +375,7 @@ def small_integers(task: str, architecture: str, positions: bool, seed: int) -> 
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("positions", [False, True])
 @pytest.mark.parametrize(
     ("theorem", "task", "architecture"),

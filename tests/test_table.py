@@ -15,6 +15,7 @@ from math import log2
 from pathlib import Path
 
 import pytest
+from inequalities.block_labels import cosines
 
 import limen.constructions._lookup as lookup_constants
 from limen.commands.check import checked
@@ -40,7 +41,6 @@ from limen.tables.words import why
 from limen.tables.workers import workers
 from limen.tasks.eva import Eva
 from limen.tasks.nearest_neighbor import NearestNeighbor
-from limen.theorems.block_labels.inequality import cosines
 from limen.witness.collision import check_collision
 
 
@@ -278,6 +278,7 @@ def test_two_processes_make_the_same_table_as_one() -> None:
         assert all(a.files == b.files for a, b in pairs), "equality leaves the weights out"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_the_processes_of_a_table_end_with_the_command(tmp_path: Path, sent: signal.Signals) -> None:
     command = [sys.executable, "-m", "limen", "table", "--cores", "2", "--out", str(tmp_path / "out")]

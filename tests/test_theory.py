@@ -10,6 +10,7 @@ from limen.commands.list import HowProved, formal_line, how_proved
 from limen.core.catalogue import beside, docstring, ids, lookup, summary
 from limen.core.differences import DIFFERENCES, STACKS
 from limen.core.theorem import Theorem
+from limen_check.cannot.bound import THEOREMS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/theory.md"
@@ -77,13 +78,19 @@ def theorems() -> str:
         cells = [
             link("theorems", name),
             sources("theorems", name),
-            f"[inequality](../src/limen/theorems/{name}/inequality.py)",
+            _evaluated(name),
             "`refute`" if beside("theorems", name, "refute.py").is_file() else EXECUTED.get(name, "–"),
             ", ".join(f"[{i}](../tests/{file})" for i, (file, _) in enumerate(counted, 1)),
             f"[{len(theorem.formal)} of it](#{name}-in-coq)" if theorem.formal else str(how_proved(name)),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _evaluated(name: str) -> str:
+    """The kernel's function, which evaluates the inequality."""
+    function = THEOREMS[name]
+    return f"[`{function.__name__}`](../src/{function.__module__.replace('.', '/')}.py)"
 
 
 def statements() -> str:

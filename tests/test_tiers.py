@@ -6,14 +6,16 @@ import shlex
 from collections import defaultdict
 
 import pytest
-from fixtures.collected import RECORD, ROOT, checks, collected
+from fixtures.collected import MARKS, RECORD, ROOT, checks, collected
 
 Selection = tuple[str, tuple[str, ...]]  # an expression of markers, and folders or files
 
 
 @pytest.fixture(scope="module")
-def marks() -> dict[str, list[str]]:
-    return collected()
+def marks(request: pytest.FixtureRequest) -> dict[str, list[str]]:
+    """Every test and its markers: those of this run, if it has collected everything."""
+    config = request.config
+    return config.stash[MARKS] if config.args == config.getini("testpaths") else collected()
 
 
 def selections() -> list[Selection]:

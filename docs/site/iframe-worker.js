@@ -1,5 +1,5 @@
 // The search of the site runs in a Worker, which browsers refuse to pages that are opened from a folder (file:).
-// There a hidden frame takes its place: it runs the same script, and messages go to and fro as events.
+// There a hidden frame takes its place: it runs the same script, and messages go both ways as events.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {

@@ -9,24 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from limen.api import audit as audit
-    from limen.api import bound as bound
-    from limen.api import check as check
-    from limen.api import check_folder as check_folder
-    from limen.api import compare as compare
-    from limen.api import decide as decide
-    from limen.api import demo as demo
-    from limen.api import depth as depth
-    from limen.api import design as design
-    from limen.api import experiment as experiment
-    from limen.api import fool as fool
-    from limen.api import list as list
-    from limen.api import protocol as protocol
-    from limen.api import show as show
-    from limen.api import solve as solve
-    from limen.api import table as table
-    from limen.api import test as test
-    from limen.api import train as train
+    from limen.api import *  # noqa: F403 (their types stand there)
 
 __version__ = "0.1.0"
 

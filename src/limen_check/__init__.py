@@ -1,14 +1,15 @@
 """Limen's kernel: re-derives certificates from the files alone, with the standard library and nothing else.
 
-    python -m limen_check FILE|DIR
+    python -m limen_check [-v] FILE|DIR
 
-    files text              strict JSON, certificates, weights; names with sizes, stacks of layers
-    bound depth             CANNOT: every theorem and route, with rows, architecture, logs
-    weights fits            CAN: the rules that follow saved weights; a model's layers in an architecture
-    tasks                   what a task asks, for these rules; rules.md says why they are sound
-    averages                how far a unit is from the averages that it is asked for
-    worst                   RIGHT EVERYWHERE: one trained layer on all inputs, with one_layer, rounding, balls
+    files text sizes        strict JSON, certificates, weights; names with sizes, stacks; the sizes of tasks
+    record trusted          which modules a derivation enters, and so the files and lines that it rests on
+    cannot/                 CANNOT: every theorem and route, with rows, architecture, logs
+    can/                    CAN: what a task asks, and a model's layers followed class by class of tokens
+    can/rules/              one rule or a few a file, loaded when a mixer or a hint names them
+    everywhere/             RIGHT EVERYWHERE: one trained layer on all inputs
 
+rules.md says why they are sound.
 Whoever believes this package and the theorems that it names needs to believe no other line of the project.
 """
 

@@ -15,6 +15,7 @@ from fixtures.certified import certified
 from fixtures.drawn_bounds import drawn, spelled
 from fixtures.kernel_damage import exhaustive_margin
 from fixtures.one_layer_models import all_inputs, margins
+from inequalities import stated
 
 import limen_check
 from attack.damage import changed
@@ -29,7 +30,7 @@ from limen.decisions.placement import Offer, evidence, files_of, solves
 from limen.errors import BadInput
 from limen.model.files import HEADER, WEIGHTS, model_files
 from limen.model.model import Model
-from limen.theorems import Case, stated
+from limen.theorems import Case
 
 Fields = dict[str, Any]
 Files = tuple[bytes, bytes] | None
@@ -92,7 +93,7 @@ def _files(model: Model) -> tuple[bytes, bytes]:
 
 
 def _bound(c: Fields) -> bool:
-    """The producers' theorem at the certificate's sizes."""
+    """The second version of the theorem at the certificate's sizes."""
     case = Case(
         Task.parse(c["task"]), Architecture.parse(c["architecture"]), c["steps"], c["route"], dict(c["sizes"])
     )

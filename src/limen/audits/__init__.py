@@ -1,18 +1,28 @@
-"""A real model's config: its cache in bytes, its state, its limits."""
+"""A real model's config -> its cache in bytes, its state, its limits; and all of it as plain data.
 
+Names are found when they are first asked for, so that a module of this package is loaded without the others.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from limen.audits.reading import Audit, Limit, architecture_of, audit, limits, load
-    from limen.audits.request import Request
+    from limen.audits.reading import Audit as Audit
+    from limen.audits.reading import Limit as Limit
+    from limen.audits.reading import architecture_of as architecture_of
+    from limen.audits.reading import audit as audit
+    from limen.audits.reading import limits as limits
+    from limen.audits.reading import load as load
+    from limen.audits.request import Request as Request
 
-__all__ = ["Audit", "Limit", "Request", "architecture_of", "audit", "limits", "load"]
+_NAMES = ("Audit", "Limit", "Request", "architecture_of", "audit", "limits", "load")
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is used: whoever only names the options of an audit decides nothing."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from limen.audits import reading
+    if name in _NAMES:
+        return getattr(import_module("limen.audits.reading"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    return getattr(reading, name)
+
+def __dir__() -> list[str]:
+    return [*globals(), *_NAMES]

@@ -26,7 +26,7 @@ from limen.decisions.families import FAMILIES, LEAST
 from limen.errors import BadInput
 from limen.files.folder import content_of
 from limen.files.strict_json import read_object
-from limen.hf import read, type_of
+from limen.hf.configs import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
 from limen.hf.engines import Dtypes, Engine, Plan, engine
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use

@@ -29,7 +29,7 @@ Q = TypeVar("Q")
 R = TypeVar("R")
 Tell = Callable[[str], None]  # prints a line at once: the command line's gift to a function that takes `tell`
 
-_PYTHON = re.compile(r"\n\n(?=From Python|>>>)")  # what a docstring says to Python alone
+_PYTHON = re.compile(r"\n\n(?=From Python)")  # what a docstring says to Python alone
 _KNOWN: dict[str, Command] = {}  # by the module in which the function stands
 
 draws("Certificate", Drawers(html="limen.render.notebook:certificate"))

@@ -135,6 +135,12 @@ class _Typed(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [self.renamed.get(word, word) for word in args])
 
+    def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        places = [one for one in self.params if isinstance(one, click.Argument)]
+        if places:
+            with formatter.section("Arguments"):
+                formatter.write_dl([one.get_help_record(ctx) for one in places])
+
 
 class _Place(click.Argument):
     """An argument that the usage and errors call by its own name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,8 @@ def register() -> None:
         def complete(self) -> str:
             args, incomplete = self.get_completion_args()
             words = [one.value for one in self.get_completions(args, incomplete) if one.type == "plain"]
-            return "\n".join(word[_kept(incomplete) :] for word in words)
+            value = re.sub(r"^--[a-z-]+=", "", incomplete)  # click completes what stands behind it
+            return "\n".join(word[_kept(value) :] for word in words)
 
         def format_completion(self, item: CompletionItem) -> str:
             return str(item.value)

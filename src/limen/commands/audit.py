@@ -1,4 +1,9 @@
-"""Compute a model's cache, state and limits from its config."""
+"""Compute a model's cache, state and limits from its config.
+
+>>> import limen
+>>> limen.audit({"model_type": "gpt_oss"}, context=4096).kv_bytes_per_token
+Fraction(73728, 1)
+"""
 
 from __future__ import annotations
 
@@ -54,12 +59,7 @@ def audit(
     ],
     request: Request,
 ) -> Audit:
-    """Several models are put side by side.
-
-    >>> import limen
-    >>> limen.audit({"model_type": "gpt_oss"}, context=4096).kv_bytes_per_token
-    Fraction(73728, 1)
-    """
+    """Several models are put side by side."""
     from limen.audits.reading import audit, load
 
     if isinstance(config, Mapping):

@@ -1,4 +1,9 @@
-"""Say what every architecture needs for a task."""
+"""Say what every architecture needs for a task.
+
+>>> import limen
+>>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows
+27
+"""
 
 from __future__ import annotations
 
@@ -42,12 +47,7 @@ def bound(
     length: Annotated[int | None, Option("Of a function: number of tokens of an input.")] = None,
     seconds: Annotated[float, Option("Of a function: how many seconds it may run.", least=0.1)] = 60.0,
 ) -> BoundReport:
-    """For a function of your own the answer comes from its communication matrix.
-
-    >>> import limen
-    >>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows
-    27
-    """
+    """For a function of your own the answer comes from its communication matrix."""
     from limen.bounds.bound import bound, bound_here, bound_of
     from limen.core.task import Task
 

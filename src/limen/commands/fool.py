@@ -1,4 +1,10 @@
-"""Search for an input that fools a model."""
+"""Search for an input that fools a model.
+
+>>> import limen
+>>> report = limen.fool(lambda tokens: tokens[:, 0], "eva(n=4)", budget=5.0)
+>>> report.claim, report.random_failures > 0
+('wrong_answer', True)
+"""
 
 from __future__ import annotations
 
@@ -66,11 +72,6 @@ def fool(
     From Python the model may also be a limen Model, an `nn.Module` or a function that takes tokens (batch,
     length) and returns logits, or its answers alone; and the sampler a function (rng, count) -> tokens, whose
     `support(tokens)`, if it has one, tells which inputs it can draw.
-
-    >>> import limen
-    >>> report = limen.fool(lambda tokens: tokens[:, 0], "eva(n=4)", budget=5.0)
-    >>> report.claim, report.random_failures > 0
-    ('wrong_answer', True)
     """
     from limen.adversary.schedule import fool, report
     from limen.model.opening import opened

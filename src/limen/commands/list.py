@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, UnsetType
 
@@ -11,7 +11,9 @@ from limen.commands._command import Shown, command
 from limen.core.catalogue import KINDS, beside, ids, lookup, summary
 from limen.core.option import Argument
 from limen.core.report import Report
-from limen.core.theorem import Theorem
+
+if TYPE_CHECKING:
+    from limen.core.proof import Formal
 
 Ids = tuple[str, ...] | UnsetType  # of a kind that was asked for
 
@@ -63,7 +65,7 @@ def list(
 
 def how_proved(name: str) -> HowProved:
     """A proof in prose stands in the `proof.md` of the theorem."""
-    if lookup("theorems", name, Theorem).formal:
+    if _formal(name):
         return HowProved.CHECKED
     text = beside("theorems", name, "proof.md").read_text(encoding="utf-8")
     return HowProved.PROSE if "\n## Proof" in text else HowProved.CITED
@@ -72,7 +74,14 @@ def how_proved(name: str) -> HowProved:
 def formal_line(name: str) -> str:
     """How it is proved, and where Coq's statements are: file by file."""
     files: dict[str, tuple[str, ...]] = {}
-    for part in lookup("theorems", name, Theorem).formal:
+    for part in _formal(name):
         files[part.file] = (*files.get(part.file, ()), part.theorem)
     found = "; ".join(f"proofs/{file} {', '.join(theorems)}" for file, theorems in files.items())
     return f"{how_proved(name)}: {found}; the rest is proved in prose" if found else str(how_proved(name))
+
+
+def _formal(name: str) -> tuple[Formal, ...]:
+    """What Coq has checked of a theorem; the theorems are loaded when they are listed."""
+    from limen.core.theorem import Theorem
+
+    return lookup("theorems", name, Theorem).formal

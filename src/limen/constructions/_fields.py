@@ -38,10 +38,14 @@ class Field:
     codes: tuple[Code, ...] = ()
     tables: tuple[RowTable, ...] = ()
 
+    def at(self, column: int) -> tuple[Code, ...]:
+        """The codes of a part that begins at this column."""
+        return tuple(replace(code, column=code.column + column) for code in self.codes)
+
     def __add__(self, other: Field) -> Field:
         """Both side by side in one part."""
-        moved = (replace(code, column=code.column + self.size) for code in other.codes)
-        return Field(self.size + other.size, (*self.codes, *moved), self.tables + other.tables)
+        codes = self.codes + other.at(self.size)
+        return Field(self.size + other.size, codes, self.tables + other.tables)
 
 
 def table(

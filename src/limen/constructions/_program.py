@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from limen.constructions._fields import RowTable, Stretch
@@ -30,7 +31,7 @@ from limen.core.weights import Array, Weights
 from limen.model.embedding import Codes, Segment
 from limen.model.local import Local, Mlp
 from limen.model.model import Frame
-from limen.model.readout import Affine, Binary, Readout
+from limen.model.readout import Affine, Binary
 
 
 class Piece(NamedTuple):
@@ -62,6 +63,27 @@ class Attend(NamedTuple):
     looks: Sequence[tuple[Any, ...]] = ()
     match: Sequence[Match] = ()
     reads: Mapping[Any, Factors] = {}
+
+
+@dataclass(frozen=True)
+class Alike(Sequence[Attend]):
+    """Heads that differ by their number: only the first and the last are made before weights are written."""
+
+    number: int
+    head: Callable[[int], Attend]
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, i: Any) -> Any:
+        if not 0 <= i < self.number:
+            raise IndexError(i)
+        return self.head(i)
+
+
+def _typical(heads: Sequence[Attend]) -> Sequence[Attend]:
+    """Enough heads to know how large all are, what they write, and whether they look at something."""
+    return [heads[0], heads[len(heads) - 1]] if isinstance(heads, Alike) else heads
 
 
 class Relu(NamedTuple):
@@ -102,7 +124,7 @@ class Tier:
     def parts(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         """Each part that it writes, and up to which column."""
         for mixer in self.mixers:
-            for ref, values in (read for head in mixer.heads for read in head.reads.items()):
+            for ref, values in (read for head in _typical(mixer.heads) for read in head.reads.items()):
                 yield _reach(ref, _longest(sizes, values))
             yield from mixer.fills.items()
         for relu in self.relus:
@@ -115,8 +137,10 @@ class Tier:
     def _text(self, sizes: Mapping[str, int]) -> str:
         if self.mixer is not None:
             return self.mixer
-        d = max(sum(_longest(sizes, values) for values in head.reads.values()) for head in self.heads)
-        d_k = max(sum(_coordinates(sizes, match) for match in head.match) for head in self.heads)
+        d = max(
+            sum(_longest(sizes, values) for values in head.reads.values()) for head in _typical(self.heads)
+        )
+        d_k = max(sum(_coordinates(sizes, match) for match in head.match) for head in _typical(self.heads))
         return f"softmax(h={len(self.heads)},d={d},d_k={d_k})"
 
     def function(self, sizes: Mapping[str, int]) -> Local | None:
@@ -216,18 +240,16 @@ class Program:
                 tuple(self._segment(stretch) for stretch in self.text),
             ),
             locals_ if any(locals_) else (),
-            readout=self._readout(),
+            readout=self.head,
         )
 
     def _segment(self, stretch: Stretch) -> Segment:
-        codes = (
-            replace(code, column=code.column + self.columns[part].start)
-            for part, written in stretch.fields.items()
-            for code in written.codes
-        )
-        return Segment(stretch.count, tuple(codes))
+        codes = (written.at(self.columns[part].start) for part, written in stretch.fields.items())
+        return Segment(stretch.count, tuple(chain.from_iterable(codes)))
 
-    def _readout(self) -> Readout:
+    @property
+    def head(self) -> Affine | Binary:
+        """The readout of the model."""
         if isinstance(self.readout, Logits):
             return Affine()
         part = self.columns[self.readout]
@@ -251,7 +273,7 @@ class Program:
             [i, j, h, *look]
             for i, layer in enumerate(self.layers)
             for j, mixer in enumerate(layer.mixers)
-            for h, head in enumerate(mixer.heads)
+            for h, head in enumerate(mixer.heads if any(each.looks for each in _typical(mixer.heads)) else ())
             for look in head.looks
         ]
         return {"looks": looks, **self.more} if looks else None
@@ -276,16 +298,14 @@ class Programmed(Construction):
     def program(self) -> Program: ...
 
     @property
-    def answers(self) -> int:
-        """How many tokens it tells apart at the end; where it thinks, it may write more than the answers."""
-        return self.task.answers
-
-    @property
     def columns(self) -> Columns:
         return self.program.columns
 
     def frame(self) -> Frame:
-        return self.program.frame(self.answers)
+        """Where it thinks, it may write any number that its readout has digits for."""
+        program = self.program
+        head = program.head
+        return program.frame(1 << head.bits if self.steps and isinstance(head, Binary) else self.task.answers)
 
     def weights(self) -> Weights:
         return self.program.weights(self.frame())

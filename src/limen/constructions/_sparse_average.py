@@ -18,7 +18,7 @@ from flint import arb
 
 from limen.constructions._fields import bits, one_hot, table, tokens
 from limen.constructions._margins import Roundoff, certified, retrieved
-from limen.constructions._program import Attend, Logits, Match, Piece, Program, Programmed, Tier
+from limen.constructions._program import Alike, Attend, Logits, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
 from limen.core.numbers import Float, Precision
@@ -96,15 +96,8 @@ class SetQuery(Programmed):
 
     @property
     def program(self) -> Program:
-        """Head i of the last token asks for the query of rank i."""
+        """The last token gathers the positions, and averages over them."""
         n, q, P, m = self.task.n, self.task.q, self.P, self.key_size
-        last = Piece("rank", q - 1, 1)
-        gather = [
-            Attend(
-                (), [Match({last: FLAG}, {Piece("rank", i, 1): 1})], {Piece("set", i * P, P): {"asked": 1}}
-            )
-            for i in range(q)
-        ]
         average = Attend((), [Match({"query": self.c}, {"key": 1})], {"answer": {"z": 1}})
         key = table("keys", n, m, lambda: self.keys, "place")
         z = table("sign", 2, 1, lambda: np.array([[-1.0], [1.0]]))
@@ -113,8 +106,18 @@ class SetQuery(Programmed):
                 tokens(n, key=key, z=z),
                 tokens(q, asked=bits("token", P), rank=one_hot("ranks", q, "place")),
             ],
-            layers=[Tier(gather, fills={"query": m}, local=Pointwise(self._ask)), Tier([average])],
+            layers=[
+                Tier(Alike(q, self._gather), fills={"query": m}, local=Pointwise(self._ask)),
+                Tier([average]),
+            ],
             readout=mean_logits("answer", q),
+        )
+
+    def _gather(self, i: int) -> Attend:
+        """Head i of the last token asks for the query of rank i."""
+        last, P = Piece("rank", self.task.q - 1, 1), self.P
+        return Attend(
+            (), [Match({last: FLAG}, {Piece("rank", i, 1): 1})], {Piece("set", i * P, P): {"asked": 1}}
         )
 
     def _ask(self, x: torch.Tensor) -> torch.Tensor:

@@ -44,11 +44,6 @@ class OneThought(Programmed):
         """Bits of a pair's number."""
         return bits_for(self.task.n)
 
-    @property
-    def answers(self) -> int:
-        """A written token is a number of a pair, or what is fetched."""
-        return 1 << max(self.b, self.P)
-
     def asking(
         self,
         data: dict[str, Field],

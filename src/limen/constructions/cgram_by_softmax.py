@@ -19,7 +19,6 @@ width Σp + W + 2b + 2, where Π p ≥ n+c-1.  Scores are exact in bfloat16 up t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from flint import arb
 
@@ -27,7 +26,7 @@ from limen.constructions._addresses import BinaryWords, ResidueAddresses
 from limen.constructions._fields import ONE, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
-from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
+from limen.constructions._program import Alike, Attend, Match, Piece, Program, Programmed, Tier
 from limen.core.numbers import Precision
 from limen.tasks.cgram import Cgram
 
@@ -61,11 +60,12 @@ class CgramBySoftmax(Programmed):
 
     @property
     def program(self) -> Program:
-        """Head o - 1 looks back by o; the last token, asking, does not need the symbol before the gram."""
+        """Heads look back; the last token, asking, does not need the symbol before the gram."""
         n, c, b, W, C = self.task.n, self.task.c, self.symbol.k, self.W, self.C
         symbol, start, behind, end = self.symbol.field("token"), *map(self.position.field, (0, c - 1, n))
-        gram: list[str | Piece] = ["symbol", *(Piece("gram", o * b, b) for o in range(c - 1))]
-        match = [Match({query: C}, {key: 1}) for query, key in pairwise(gram)]
+        match = [Match({"symbol": C}, {Piece("gram", 0, b): 1})]  # the asking token is the last of the gram
+        if c > 2:
+            match.append(Match({Piece("gram", 0, W - b): C}, {Piece("gram", b, W - b): 1}))
         find = Attend(
             [("query", "one", "text")],
             [*match, Match({"asks": C * (W + 2)}, {"text": 1})],
@@ -77,15 +77,16 @@ class CgramBySoftmax(Programmed):
                 tokens(n - c + 1, position=behind, symbol=symbol, text=ONE),
                 tokens(c - 1, position=end, symbol=symbol, asks=ONE),
             ],
-            layers=[Tier([self._back(o, gram[o]) for o in range(1, c)]), Tier([find])],
+            layers=[Tier(Alike(c - 1, self._back)), Tier([find])],
             readout="answer",
         )
 
-    def _back(self, o: int, to: str | Piece) -> Attend:
-        """The head that looks back by o."""
+    def _back(self, i: int) -> Attend:
+        """Head o - 1, which looks back by o."""
+        o, b = i + 1, self.symbol.k
         looks = [(asker, "back", o) for asker in ("text", "asks", "query")]
         turned = Match({"position": lambda: 2 * self.C * self.position.back(o)}, {"position": 1})
-        return Attend(looks, [turned], {to: {"symbol": 1}})
+        return Attend(looks, [turned], {Piece("gram", i * b, b): {"symbol": 1}})
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:

@@ -28,32 +28,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
 from flint import arb
 
+from limen.constructions._fields import ONE, Field, Of, RowTable, Stretch, bits, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
-from limen.constructions._weights import (
-    binary,
-    binary_tables,
-    bits_for,
-    digits,
-    exponent,
-    fill_tables,
-    identity,
-    zeros,
-)
-from limen.core.architecture import Architecture
+from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
+from limen.constructions._weights import bits_for, digits, exponent, identity
+from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
-from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
+from limen.core.weights import Array, Weights
+from limen.model.embedding import Code
 from limen.model.local import Mlp
-from limen.model.model import Frame
-from limen.model.readout import Binary
 from limen.tasks.composition import Composition
 
 # Functions of x ≥ 0 as ramps (sign, slope, start): Σ sign·relu(slope·x - start).
@@ -63,10 +53,19 @@ SHUT = 4.0  # more than any slope·x
 
 
 @dataclass(frozen=True)
-class CompositionByEncoder(Construction):
+class CompositionByEncoder(Programmed):
     """Levels: z_0 is 0, z_l is l, w is L + 1."""
 
     task: Composition = Composition(m=2, n=(2, 2))
+    small = (
+        Composition(1),
+        Composition(3),
+        Composition(2, (2,)),
+        Composition(1, (2, 2)),
+        Composition(1, (3, 1)),
+        Composition(1, (2, 1, 2)),
+        Composition(2, (1, 1, 1, 1)),
+    )
 
     @property
     def doublings(self) -> int:
@@ -91,24 +90,9 @@ class CompositionByEncoder(Construction):
         """What one matching sign scores."""
         return contrast(self.task.length)
 
-    @property
-    def columns(self) -> Columns:
-        L, b, ω = self.task.L, self.b, self.ω
-        return Columns.of(level=L + 2, part=ω, place=b, w=L * ω, ask=ω, F=b, inbox=b)
-
     def size(self, l: int) -> int:
         """Entries in a part of z_l."""
         return self.task.N(l - 1) // self.n[l - 1]
-
-    @property
-    def sizes(self) -> set[int]:
-        """A place is a position modulo the size of a part; parts, and the digits of w, are modulo n_l."""
-        return {*self.n, *map(self.size, range(1, self.task.L + 1))}
-
-    @property
-    def moduli(self) -> list[int]:
-        """Those that are no power of two: each has a table of its own."""
-        return sorted(r for r in self.sizes if exponent(r) is None)
 
     def reads(self, layer: int) -> dict[int, int]:
         """The levels whose tokens read an F in this layer (from 0), and the level that they read it at."""
@@ -118,92 +102,92 @@ class CompositionByEncoder(Construction):
         jump = 1 << layer - 1
         return {l: l + jump for l in range(1, L - jump + 1)} | ({L + 1: L % jump + 1} if L & jump else {})
 
-    def frame(self) -> Frame:
-        task, at, L, b, ω = self.task, self.columns, self.task.L, self.b, self.ω
-        value = binary("token", 1, b, at["F"].start)
+    @property
+    def program(self) -> Program:
+        """All look at w, and w at z_0; then each level at the one it reads."""
+        task, L, b, ω = self.task, self.task.L, self.b, self.ω
+        value = bits("token", b)
 
-        def level(l: int) -> Code:
-            return Code("place", 1, "one", at["level"].start + l)
+        def entries(l: int) -> Stretch:
+            place = _modulo("place", 1, self.size(l), b)
+            part = _modulo("place", self.size(l), self.n[l - 1], ω)
+            return tokens(task.N(l - 1), level=self._level(l), place=place, part=part, F=value)
 
-        def entries(l: int) -> Segment:
-            place = _modulo("place", 1, self.size(l), at["place"].start)
-            part = _modulo("place", self.size(l), self.n[l - 1], at["part"].start)
-            return Segment(task.N(l - 1), (level(l), *place, *part, *value))
-
-        w = tuple(
-            code
-            for l, n_l in enumerate(self.n)
-            for code in _modulo("token", math.prod(task.n[l:]), n_l, at["w"].start + l * ω)
-        )
-        tables = (
-            ("one", 1, 1),
-            *((f"mod{r}", r, bits_for(r)) for r in self.moduli),
-            *binary_tables(b, *filter(None, map(exponent, self.sizes))),
-        )
-        segments = (
-            *map(entries, range(L, 0, -1)),
-            Segment(1, (level(0), *value)),
-            Segment(1, (level(L + 1), *w)),
-        )
-        first = f"softmax(h=1,d={L * ω + b},d_k=2,bidirectional=true)"
-        then = f"softmax(h=1,d={b},d_k={L + ω + b + 1},bidirectional=true)"
-        return Frame(
-            Architecture.parse(f"{first},{self.doublings}*{then}"),
-            at.width,
-            task.answers,
-            Codes(at.width, tables, segments),
-            (Mlp(4 * b + (2 * L + 1) * ω),) * (1 + self.doublings),
-            readout=Binary(at["F"].start, b),
+        digits_of_w = (_modulo("token", math.prod(task.n[l:]), n_l, ω) for l, n_l in enumerate(self.n))
+        tables = {r for l in range(L) for r in (self.n[l], self.size(l + 1)) if exponent(r) is None}
+        return Program(
+            text=[
+                *map(entries, range(L, 0, -1)),
+                tokens(1, level=self._level(0), F=value),
+                tokens(1, level=self._level(L + 1), w=sum(digits_of_w, Field(0))),
+            ],
+            layers=[self._layer(i) for i in range(1 + self.doublings)],
+            readout="F",
+            first=("level", "part", "place", "w", "ask", "F"),
+            groups=("one", "mod"),
+            more={"recode": {f"mod{r}": [256] * 4 for r in sorted(tables) if r > 256}},
         )
 
-    def weights(self) -> Weights:
-        frame = self.frame()
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.one"][:] = 1
-        for r in self.moduli:
-            w[f"embedding.mod{r}"] = digits(bits_for(r))[:r]
-        self._meet(w)
-        for layer in range(1, 1 + self.doublings):
-            self._double(w, layer)
-        for layer in range(1 + self.doublings):
-            self._settle(w, layer)
-        return w
+    def _level(self, l: int) -> Field:
+        """One-hot: the same for all tokens of a segment."""
+        return replace(ONE, size=self.task.L + 2, codes=(replace(ONE.codes[0], column=l),))
 
-    def _meet(self, w: Weights) -> None:
+    def _layer(self, i: int) -> Tier:
+        L, b, ω = self.task.L, self.b, self.ω
+        sizes = f"d={b},d_k={L + ω + b + 1}" if i else f"d={L * ω + b},d_k=2"
+        return Tier(
+            [self._double(i) if i else self._meet()],
+            f"softmax(h=1,{sizes},bidirectional=true)",
+            partial(self._settle, i),
+            {"ask": ω},
+            local=Mlp(4 * b + (2 * L + 1) * ω),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The classes of tokens, by their level."""
+        return [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
+
+    def _meet(self) -> Attend:
         """Layer 0: everybody looks at w, and w at z_0."""
-        at, W, b = self.columns, self.task.L * self.ω, self.b
-        z_0, *tables, last = range(at["level"].start, at["level"].stop)
-        w["0.0.K"][last, 0] = w["0.0.K"][z_0, 1] = 1
-        w["0.0.Q"][[z_0, *tables], 0] = w["0.0.Q"][last, 1] = 2 * self.C
-        for source, seen, target in (("w", slice(0, W), "w"), ("F", slice(W, W + b), "inbox")):
-            identity(w["0.0.V"], at[source], seen)
-            identity(w["0.0.O"], seen, at[target])
+        L, C = self.task.L, self.C
+        z_0, w, all_but_w = Piece("level", 0, 1), Piece("level", L + 1, 1), Piece("level", 0, L + 1)
+        looks = [(name, "one", "z0" if name == "w" else "w") for name in self.names]
+        match = [Match({all_but_w: 2 * C}, {w: 1}, 1), Match({w: 2 * C}, {z_0: 1})]
+        return Attend(looks, match, {"w": {"w": 1}, "inbox": {"F": 1}})
 
-    def _double(self, w: Weights, layer: int) -> None:
+    def _double(self, layer: int) -> Attend:
         """The head asks for (level, part, place) and reads F into the inbox; others look at z_0."""
-        at, L, b, ω = self.columns, self.task.L, self.b, self.ω
-        Q, K, first = w[f"{layer}.0.Q"], w[f"{layer}.0.K"], at["level"].start
-        part, place = slice(L, L + ω), slice(L + ω, L + ω + b)
-        tables = slice(first + 1, first + 1 + L)
-        identity(K, tables, slice(0, L))
-        asked_at = self.reads(layer)
-        K[first, -1] = 1
-        for l in range(L + 2):
-            level, C = (asked_at[l] - 1, 2 * self.C) if l in asked_at else (-1, (ω + b + 2) * self.C)
-            Q[first + l, level] = C
-        for columns, question, signs in (("part", "ask", part), ("place", "F", place)):
-            identity(K, at[columns], signs, 2)  # signs are 2x - 1
-            K[tables, signs] = -1
-            identity(Q, at[question], signs, 2 * self.C)
-            Q[at["level"], signs] = -self.C
-        identity(w[f"{layer}.0.V"], at["F"], slice(0, b))
-        identity(w[f"{layer}.0.O"], slice(0, b), at["inbox"])
+        L, C, ω, names = self.task.L, self.C, self.ω, self.names
+        read_at = self.reads(layer)
+        z_0, tables = Piece("level", 0, 1), Piece("level", 1, L)
 
-    def _settle(self, w: Weights, layer: int) -> None:
+        def asks() -> Array:
+            """(L + 2, L + 1): the scores of the levels, that of z_0 last."""
+            scores = np.zeros((L + 2, L + 1))
+            for l in range(L + 2):
+                scores[l, read_at.get(l, 0) - 1] = 2 * C if l in read_at else (ω + self.b + 2) * C
+            return scores
+
+        match = [
+            Match({"level": lambda: asks()[:, :L]}, {tables: 1}, L),
+            *(
+                Match(
+                    {question: 2 * C, "level": lambda: np.array(-C)},
+                    {key: 2, tables: lambda: np.array(-1)},
+                    size,
+                )
+                for key, question, size in (("part", "ask", ω), ("place", "F", self.b))  # signs are 2x - 1
+            ),
+            Match({"level": lambda: asks()[:, L:]}, {z_0: 1}, 1),
+        ]
+        looks = [(name, "one", names[read_at.get(l, 0)]) for l, name in enumerate(names)]
+        return Attend(looks, match, {"inbox": {"F": 1}})
+
+    def _settle(self, layer: int, w: Weights, at: Columns) -> None:
         """Who has read an F takes it over; who asks at level t next puts w_{t-1} into the question."""
-        at, L, ω = self.columns, self.task.L, self.ω
-        W1, b1, W2 = (w[f"{layer}.local.{name}"] for name in ("W1", "b1", "W2"))
+        L, ω = self.task.L, self.ω
+        W1, b1, W2 = (w[f"local.{name}"] for name in ("W1", "b1", "W2"))
         everyone, readers, askers = range(L + 2), [*self.reads(layer)], self.reads(layer + 1)
         moves: list[tuple[slice, slice, tuple[tuple[float, float, float], ...], Sequence[int]]] = [
             (at["inbox"], at["F"], STEP, readers),
@@ -245,32 +229,11 @@ class CompositionByEncoder(Construction):
             bit = 16 * r.u if read > 0 else arb(0)
         return certified(digits_margin(bit, self.b, r))
 
-    def hints(self) -> dict[str, Any]:
-        """All look at w, and w at z_0; then each level at the one it reads."""
-        names = [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
-        looks: list[list[Any]] = [[0, 0, 0, name, "one", "z0" if name == "w" else "w"] for name in names]
-        for layer in range(1, 1 + self.doublings):
-            read_at = [self.reads(layer).get(l, 0) for l in range(self.task.L + 2)]
-            looks += [[layer, 0, 0, name, "one", names[t]] for name, t in zip(names, read_at, strict=True)]
-        return {"looks": looks, "recode": {f"mod{r}": [256] * 4 for r in self.moduli if r > 256}}
 
-    @classmethod
-    def examples(cls) -> tuple[CompositionByEncoder, ...]:
-        sizes: tuple[tuple[int, tuple[int, ...]], ...] = (
-            (1, ()),
-            (3, ()),
-            (2, (2,)),
-            (1, (2, 2)),
-            (1, (3, 1)),
-            (1, (2, 1, 2)),
-            (2, (1, 1, 1, 1)),
-        )
-        return tuple(cls(Composition(m, n)) for m, n in sizes)
-
-
-def _modulo(of: str, div: int, r: int, column: int) -> tuple[Code, ...]:
+def _modulo(of: Of, div: int, r: int, size: int) -> Field:
     """Digits of (value // div) modulo r: those of the number itself where r = 2^j, else by a table."""
-    j = exponent(r)
-    if j is None:
-        return (Code(of, div, f"mod{r}", column),)  # type: ignore[arg-type]
-    return binary(of, div, j, column)
+    j, count = exponent(r), bits_for(r)
+    if j is not None:
+        return replace(bits(of, j, div), size=size)
+    rows = RowTable(f"mod{r}", r, count, lambda: digits(count)[:r], "mod", r)
+    return Field(size, (Code(of, div, rows.name, 0),), (rows,))

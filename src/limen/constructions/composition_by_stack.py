@@ -33,23 +33,17 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 from flint import arb
 
 from limen.constructions._carries import Carry, Trip, WindowCarry, carry_of, plain
+from limen.constructions._fields import Of, signs
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
 from limen.constructions._plan import HopPlan, plan
-from limen.constructions._weights import (
-    binary,
-    binary_tables,
-    bits_for,
-    digits,
-    exponent,
-    identity,
-    zeros,
-)
+from limen.constructions._weights import bits_for, digits, exponent, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
@@ -216,12 +210,12 @@ class CompositionByStack(Construction):
     def _segments(self) -> Iterator[tuple[str, int, tuple[Code, ...]]]:
         """Name, length and codes; what all tokens of a segment share stands in a table of its name."""
         at, D, n, L = self.columns, self.D, self.task.n, self.task.L
-        value = binary("token", 1, bits_for(self.task.answers), at["value"].start, "signs")
-        held = binary("token", 1, D, at["c0"].start, "signs")
+        value = signs("token", bits_for(self.task.answers)).at(at["value"].start)
+        held = signs("token", D).at(at["c0"].start)
         for l in range(L, 0, -1):
             N, ω = self._part(l), self._of_w(at["omega"], l - 1)
-            key = binary("place", N, _size(ω), ω.start, "signs")
-            whole = binary("place", 1, D, at["iota"].start, "signs")
+            key = signs("place", _size(ω), N).at(ω.start)
+            whole = signs("place", D).at(at["iota"].start)
             modulo_N = _modulo("place", 1, N, f"iota{N}", at["iota"].start)
             yield f"z{l}", self.task.N(l - 1), key + (whole if l == 1 else modulo_N) + value
         yield "z0", 1, value + held
@@ -233,7 +227,7 @@ class CompositionByStack(Construction):
         yield "w", 1, tuple(chain.from_iterable(digits_of_w))
         for k, t in enumerate(self.plan.hops[:-1], 1):
             w_t = self._of_w(at["w"], t)
-            yield f"step{k}", 1, held + binary("token", 1 << D, _size(w_t), w_t.start, "signs")
+            yield f"step{k}", 1, held + signs("token", _size(w_t), 1 << D).at(w_t.start)
 
     def _numbers(self) -> tuple[tuple[str, int, int], ...]:
         """The tables that hold the signs of 0, 1, 2, …: small ones, and of all numbers below other sizes."""
@@ -242,7 +236,8 @@ class CompositionByStack(Construction):
         bits = D, bits_for(self.task.answers), *map(bits_for, n), *map(exponent, (*parts, *n))
         iota = {(f"iota{N}", N, D) for N in parts if exponent(N) is None}
         of_w = {(f"w{n_l}", n_l, bits_for(n_l)) for n_l in n if exponent(n_l) is None}
-        return *binary_tables(*filter(None, bits), table="signs"), *sorted(iota | of_w)
+        small = {t[:3] for b in bits if b for t in signs("token", b).tables}
+        return *sorted(small, key=itemgetter(1)), *sorted(iota | of_w)
 
     def weights(self) -> Weights:
         at, L = self.columns, self.task.L
@@ -366,12 +361,12 @@ class CompositionByStack(Construction):
         return cls(m3), cls(m4), cls(two), *deep, *thinking
 
 
-def _modulo(of: str, div: int, N: int, table: str, column: int) -> tuple[Code, ...]:
+def _modulo(of: Of, div: int, N: int, table: str, column: int) -> tuple[Code, ...]:
     """Signs of (value // div) modulo N: by its binary digits where N = 2^j, else by a table of N rows."""
     j = exponent(N)
     if j is None:
-        return (Code(of, div, table, column),)  # type: ignore[arg-type]
-    return binary(of, div, j, column, "signs")
+        return (Code(of, div, table, column),)
+    return signs(of, j, div).at(column)
 
 
 def _size(part: slice) -> int:

@@ -76,10 +76,6 @@ class IsTreeByRecurrence(Programmed):
         return Tier([Attend((), match, {"token": {"edge": 1}})])
 
     @property
-    def answers(self) -> int:
-        return 1 << self.D
-
-    @property
     def program(self) -> Program:
         """The answer, ReLU(v - N·seen) at the last token, is the lowest digit of what would come next."""
         n, D, P, N = self.task.n, self.D, self.P, self.N

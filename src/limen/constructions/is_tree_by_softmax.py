@@ -67,10 +67,6 @@ class IsTreeBySoftmax(Programmed):
         return bits_for(self.task.length)
 
     @property
-    def answers(self) -> int:
-        return 1 << self.D
-
-    @property
     def program(self) -> Program:
         n, P, T = self.task.n, self.P, self.T
         a, b = (table("vertex", n, P, lambda: digits(P)[:n], div=div) for div in (n, 1))

@@ -29,6 +29,11 @@ class NearestNeighborByConvolution(Labelled):
     """All sizes of the block are those of the architecture: its norm is over all channels."""
 
     task: NearestNeighbor = NearestNeighbor()
+    small = (
+        (NearestNeighbor(1, 2, 1), {"d": 9, "h": 4}),
+        NearestNeighbor(2, 2, 1),
+        NearestNeighbor(1, 2, 2),
+    )
     _: KW_ONLY
     h: int = 2
     d: int = 32
@@ -51,12 +56,4 @@ class NearestNeighborByConvolution(Labelled):
             look_back_text(self.mixer, self.task.points),
             lambda w, at: look_back(w, self.mixer, at, "point", "labelled", "asks"),
             {"before": self.task.points},
-        )
-
-    @classmethod
-    def examples(cls) -> tuple[NearestNeighborByConvolution, ...]:
-        return (
-            cls(NearestNeighbor(1, 2, 1), d=9, h=4),
-            cls(NearestNeighbor(2, 2, 1)),
-            cls(NearestNeighbor(1, 2, 2)),
         )

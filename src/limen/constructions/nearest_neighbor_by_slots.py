@@ -32,6 +32,10 @@ class NearestNeighborBySlots(Labelled):
     """`r` coordinates a head."""
 
     task: NearestNeighbor = NearestNeighbor()
+    small = (
+        *((NearestNeighbor(n, 2, 1), {"r": 1}) for n in (1, 2)),
+        NearestNeighbor(1, 2, 2),
+    )
     _: KW_ONLY
     r: int = 4
 
@@ -57,8 +61,3 @@ class NearestNeighborBySlots(Labelled):
 
         looks = [("labels", "slot", "points")]
         return Tier([Attend(looks)], self.slots.text, write, {"before": self.task.points})
-
-    @classmethod
-    def examples(cls) -> tuple[NearestNeighborBySlots, ...]:
-        one, two = NearestNeighbor(1, 2, 1), NearestNeighbor(2, 2, 1)
-        return cls(one, r=1), cls(two, r=1), cls(NearestNeighbor(1, 2, 2))

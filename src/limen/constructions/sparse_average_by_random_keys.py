@@ -45,6 +45,10 @@ MOST = 2**12  # keys whose overlaps are all computed
 class SparseAverageByRandomKeys(SetQuery):
     """Two layers; keys of m signs (default: 8q·⌈log₂n⌉)."""
 
+    small = (
+        *(SparseAverage(*size) for size in ((1, 1), (5, 1), (5, 2), (6, 3), (8, 2))),
+        (SparseAverage(6, 3), {"m": 216}),
+    )
     _: KW_ONLY
     m: int | None = None
 
@@ -93,8 +97,3 @@ class SparseAverageByRandomKeys(SetQuery):
         noise = c * (solved + size * (r.u + r.sums(m)) * (1 + r.u) + r.u * (1 + size * r.sums(m)))
         off = c * (1 - arb(s) / room)
         return self.set_margin(noise, (off - 2 * noise) * (1 - r.u), (c - noise) * (1 - r.u), r)
-
-    @classmethod
-    def examples(cls) -> tuple[SparseAverageByRandomKeys, ...]:
-        sizes = ((1, 1), (5, 1), (5, 2), (6, 3), (8, 2))
-        return *(cls(SparseAverage(*size)) for size in sizes), cls(SparseAverage(6, 3), m=216)

@@ -32,6 +32,10 @@ class SparseAverageBySoftmaxLinear(Fetched):
     """Keys that are not used are shut, so their size must be known."""
 
     task: SparseAverage = SparseAverage()
+    small = (
+        *(SparseAverage(*size) for size in ((1, 1), (2, 1), (3, 3), (5, 2))),
+        (SparseAverage(4, 4), {"d_k": 3}),
+    )
     _: KW_ONLY
     d_k: int = 1
 
@@ -61,8 +65,3 @@ class SparseAverageBySoftmaxLinear(Fetched):
             else arb(0)
         )
         return mean_margin(mean, q, r)
-
-    @classmethod
-    def examples(cls) -> tuple[SparseAverageBySoftmaxLinear, ...]:
-        sizes = ((1, 1), (2, 1), (3, 3), (5, 2))
-        return *(cls(SparseAverage(*size)) for size in sizes), cls(SparseAverage(4, 4), d_k=3)

@@ -80,10 +80,6 @@ class ThreeSumByChainOfThought(Programmed):
         return tuple(range(low, min(low + self.block, self.D)) for low in range(0, self.D, self.block))
 
     @property
-    def answers(self) -> int:
-        return 1 << self._size
-
-    @property
     def _size(self) -> int:
         """The bits of a written token."""
         return 1 + self.D + len(self.blocks)

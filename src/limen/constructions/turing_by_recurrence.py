@@ -85,10 +85,6 @@ class TuringByRecurrence(Programmed):
         return Columns.of(symbol=2, left=1, stay=1, state=bits_for(len(self.machine.states)))
 
     @property
-    def answers(self) -> int:
-        return 1 << self.token.width
-
-    @property
     def program(self) -> Program:
         """The head's cell and the cell that was written are the state; all later tokens read the tape."""
         P, size, c, A = self.P, self.token.width, self.c, 1 << self.T.bit_length()

@@ -26,7 +26,7 @@ from flint import arb
 from limen.constructions._features import sizes_of
 from limen.constructions._fields import apart, table, tokens
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
-from limen.constructions._program import Attend, Logits, Match, Piece, Program, Programmed, Relu, Tier
+from limen.constructions._program import Alike, Attend, Logits, Match, Piece, Program, Programmed, Tier
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
@@ -35,6 +35,7 @@ from limen.core.task import Task
 from limen.core.weights import Weights
 from limen.errors import BadInput, at_least
 from limen.mixers.block_sparse import BlockSparse
+from limen.model.local import Mlp
 from limen.tasks.two_sum import TwoSum
 
 C = 128.0  # scores: the nearest value is ahead by c/2 = 64
@@ -71,22 +72,15 @@ class TwoSumByBlockSparse(Programmed):
         partner, one = apart(
             table("asked", M, 2, lambda: np.column_stack([-np.arange(M) % M, np.ones(M)])), 1, 1
         )
-        heads = [
-            Attend(
-                (),
-                [Match({"partner": 2 * C, "one": C / 2}, {"x": 1}), Match({"one": -C}, {"square": 1})],
-                {Piece("found", b, 1): {"x": 1}},
-            )
-            for b in range(B)
-        ]
         return Program(
             text=[tokens(self.task.n, x=x, square=square), tokens(1, partner=partner, one=one)],
             layers=[
                 Tier(
-                    heads,
+                    Alike(B, _head),
                     f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.opened})",
-                    _whole_blocks,
-                    relus=[relu for b in range(B) for relu in _is_partner(Piece("found", b, 1))],
+                    _compare,
+                    {"answer": 1},
+                    local=Mlp(3 * B),
                 )
             ],
             readout=Logits({"answer": (0, 2)}, (0, -1)),
@@ -107,16 +101,20 @@ class TwoSumByBlockSparse(Programmed):
         return certified(1 - 2 * answer - 8 * r.u)
 
 
-def _whole_blocks(w: Weights, at: Columns) -> None:
-    """Head b takes the b-th token of a block for its message, with its value."""
+def _head(b: int) -> Attend:
+    """Head b: 2c(r + ¼)·x and -c·x², which it reads in the b-th token of a block."""
+    match = [Match({"partner": 2 * C, "one": C / 2}, {"x": 1}), Match({"one": -C}, {"square": 1})]
+    return Attend((), match, {Piece("found", b, 1): {"x": 1}})
+
+
+def _compare(w: Weights, at: Columns) -> None:
+    """A message is the b-th token of its block; behind, 1 for each head whose value is the partner."""
+    W1, W2 = w["local.W1"], w["local.W2"]
     for b in range(len(w["PK"])):
         w["PK"][b, b] = w["PV"][b, b] = 1
+        units = slice(3 * b, 3 * b + 3)
+        W1[at["found"].start + b, units] = 1
+        W1[at["partner"], units] = -1
+        w["local.b1"][units] = 1, 0, -1
+        W2[units, at["answer"].start] = 1, -2, 1
     w["g"][:] = GATE
-
-
-def _is_partner(value: Piece) -> list[Relu]:
-    """1 for a head whose value is the partner: relu(x + 1) - 2·relu(x) + relu(x - 1), x the difference."""
-    return [
-        Relu({value: 1, "partner": -1}, bias, {"answer": factor})
-        for bias, factor in ((1, 1), (0, -2), (-1, 1))
-    ]

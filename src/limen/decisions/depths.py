@@ -27,7 +27,7 @@ from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import composition_depth
 from limen.theorems.composition_depth import Smallest
-from limen.theorems.composition_depth.inequality import levels_of
+from limen.theorems.composition_depth.levels import levels_of
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 # What a change of one layer does: it is removed, a recurrent layer comes before it, or it is moved forward.

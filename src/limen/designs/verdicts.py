@@ -16,7 +16,7 @@ from limen.decisions.placement import Offer, offer
 from limen.errors import BadInput
 from limen.files.missing import package
 from limen.tasks.facts import chain
-from limen.theorems.composition_depth.inequality import Levels, levels_of
+from limen.theorems.composition_depth.levels import Levels, levels_of
 
 
 class Standing(IntEnum):

@@ -64,7 +64,7 @@ def heads(f: Fields) -> Heads:
 
 
 def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = None) -> Block:
-    """Of the kind that the config names, with the model's heads unless others are given."""
+    """Attention of the kind that the config names, with the model's heads unless others are given."""
     which = which or heads(f)
     if which.h % which.h_kv:
         raise f.wrong("num_key_value_heads", f"a divisor of num_attention_heads = {which.h}")

@@ -79,7 +79,7 @@ def _first(boxes: list[Any], keys: tuple[str, ...], where: str) -> tuple[str, st
 
 
 def _quantised(box: Mapping[str, Any], where: str) -> tuple[str, str] | None:
-    """Of a compressed-tensors scheme or of modelopt's algorithm."""
+    """The cache dtype of a compressed-tensors scheme or modelopt algorithm, and the field that says it."""
     quantised = box.get("quantization_config")
     if not isinstance(quantised, dict):
         return None

@@ -139,6 +139,10 @@ class Fields:
         known = _known()
         return name in known.get(self.model_type, ()) or name in known[""]
 
+    def heeds(self, name: str) -> bool:
+        """Whether what the config says of the field counts: not if the type's class has no such field."""
+        return self.takes(name) or self.model_type not in _known() or name == "tie_word_embeddings"
+
     def contradiction(self, one: str, other: str) -> BadInput:
         """Of two things that the config says and that cannot both hold."""
         return BadInput(f"{self.where}: {self.model_type}: {one}, but {other}")

@@ -139,7 +139,7 @@ class _Bytes:
 
 
 def header(path: Path, where: str) -> GGUFConfig:
-    """Of a file whose metadata describe a decoder that the readers know."""
+    """The config in a file whose metadata describe a decoder that the readers know."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _header(_Bytes(data, where))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from limen.errors import BadInput, shortened, unknown
-from limen.hf import reader_of
+from limen.hf.configs import reader_of
 from limen.hf.fields import Fields
 
 _LAYERS = 1024
@@ -56,7 +56,7 @@ _PLAIN |= dict.fromkeys(
 
 
 class Windows(NamedTuple):
-    """Of an architecture whose windows llama.cpp knows: one full layer in so many, the last or the first."""
+    """Windows as llama.cpp has them: one full layer in so many, the last or the first."""
 
     model_type: str
     period: int
@@ -82,7 +82,7 @@ _DEEP = 64  # layers of the only EXAONE 4 with windows
 
 @dataclass(frozen=True)
 class Metadata:
-    """Of one architecture: keys without its name before them."""
+    """The metadata of one architecture, by keys without its name before them."""
 
     found: dict[str, Any]
     arch: str
@@ -135,17 +135,17 @@ class Metadata:
 
     @property
     def kv_heads(self) -> list[int]:
-        """Of each layer; as many as query heads where the file does not say."""
+        """Key heads of each layer; as many as query heads where the file does not say."""
         known = self["attention.head_count_kv"] is not None
         return self.listed("attention.head_count_kv" if known else "attention.head_count")
 
     def size(self, key: str) -> int:
-        """Of a head: as said, or the width shared by the heads."""
+        """Head size: the file's value, else n_embd / n_head."""
         return self.shared("embedding_length", self.heads) if self[key] is None else self.integer(key)
 
 
 def architectures() -> list[str]:
-    """Of llama.cpp, those that are read."""
+    """The architectures of llama.cpp that are read."""
     return sorted({*_PLAIN, *_WINDOWS, *_OTHERS})
 
 

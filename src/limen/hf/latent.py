@@ -123,7 +123,7 @@ def rotated(f: Fields, i: int) -> bool:
 
 
 def _listed(f: Fields, name: str, i: int) -> Any:
-    """Of a list with an entry for each layer."""
+    """The entry of layer i in a list that has one for each layer."""
     value, count = f[name], f.integer("num_hidden_layers")
     if not isinstance(value, list) or len(value) != count:
         raise f.wrong(name, f"a list of {count}")

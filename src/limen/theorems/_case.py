@@ -1,4 +1,4 @@
-"""What a theorem is asked about, and the two sides of its inequality."""
+"""What a theorem is asked about, and what its inequality says there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.errors import counted
+from limen_check.cannot.depth import Sides as Sides  # has and needs, in bits: cannot if has < needs
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,6 @@ class Case:
 
     def __post_init__(self) -> None:
         counted(self.steps)
-
-
-class Sides(NamedTuple):
-    """The architecture has so many bits, the task needs so many: cannot if has < needs."""
-
-    needs: int
-    has: int
 
 
 class Accuracy(NamedTuple):

@@ -1,33 +1,34 @@
-"""The inequality of a theorem at given sizes; the kernel has its own, and its word counts.
-
-It is the function `inequality` of `theorems/<id>/inequality.py`, found by the id.
-"""
+"""A theorem's inequality at given sizes, as a certificate: the kernel's function evaluates both sides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
-from importlib import import_module
 
-from limen.core.catalogue import module_of
 from limen.core.certificate import Bound
 from limen.core.theorem import NoStatement
+from limen.errors import BadInput
 from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems._lowest import lowest
+from limen.theorems._question import question
+from limen_check import Refused
+from limen_check.cannot import depth
 
-Inequality = Callable[[Case], Sides | Accuracy | NoStatement]
-
-
-@cache
-def inequality_of(theorem: str) -> Inequality:
-    """The function in the folder of a theorem."""
-    found: Inequality = import_module(f"{module_of('theorems', theorem)}.inequality").inequality
-    return found
+Inequality = Callable[[depth.Case], Sides | depth.Ceiling]
 
 
-def stated(theorem: str, case: Case) -> Bound | NoStatement:
+def evaluated(theorem: str, inequality: Inequality, case: Case) -> Sides | Accuracy | NoStatement:
+    """Both sides, or the lowest ceiling that is found; or why the theorem says nothing here."""
+    try:
+        sides = inequality(question(theorem, case))
+    except (Refused, BadInput) as reason:  # BadInput: a mixer of one's own does not reach so far
+        return NoStatement(str(reason))
+    return sides if isinstance(sides, Sides) else Accuracy(lowest(sides.average), sides.distribution)
+
+
+def stated(theorem: str, inequality: Inequality, case: Case) -> Bound | NoStatement:
     """The theorem's inequality at these sizes, as a certificate; it need not say cannot."""
-    sides = inequality_of(theorem)(case)
+    sides = evaluated(theorem, inequality, case)
     if isinstance(sides, NoStatement):
         return sides
     return Bound(

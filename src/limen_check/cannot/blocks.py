@@ -37,7 +37,7 @@ def block_cut(case: Case) -> Sides:
 
 
 def _first(n: int, B: int) -> int:
-    need(n >= B, "what Alice holds does not fill a block")
+    need(n >= B, f"what Alice holds does not fill a block of {B} tokens")
     return n // B
 
 
@@ -51,7 +51,7 @@ def _bits(case: Case, B: int, n: int, q: int = 2) -> tuple[int, int]:
 def _dyck(case: Case, B: int, n: int, k: int, D: int) -> tuple[int, int]:
     """Blocks alternate; r brackets are open at each of a borders, closed by the other player."""
     r = 2 * (min(D, B // 2) // 2)
-    need(B % 2 == 0 and r > 0, "it needs D ≥ 2 and blocks of an even number ≥ 4 of tokens")
+    need(B % 2 == 0 and r > 0, f"it needs D ≥ 2 and blocks of an even number ≥ 4 of tokens, not {B}")
     a = _first(n - r - 2, B)
     return a, one(k, a * r).bits()
 
@@ -100,7 +100,12 @@ def block_labels(case: Case) -> Sides:
     a = _layer(case)
     need(case.task.name == "nearest_neighbor" and not case.sizes, "it is about points and their labels")
     n, told = case.task.sizes["n"], a["h"] * a["p"]
-    m = directions(2, case.task.sizes["g"]) // 2 + 1  # in a plane; mirrored in the query they are alike
+    m = cosines(case.task.sizes["g"])
     need(told < m.bit_length(), "scores of so many bits tell all points apart")
     needs = n - n * ((1 << told) - 1) // (m - 1)
     return Sides(told * ((2 * n + 1) // a["B"] + 2 * (a["d"] + 2)), needs)
+
+
+def cosines(g: int) -> int:
+    """With a query on an axis there are so many: in a plane, where points mirrored in it are alike."""
+    return directions(2, g) // 2 + 1

@@ -11,13 +11,15 @@ from typing import Any
 
 from limen_check.cannot import architecture, rows
 from limen_check.cannot.blocks import block_cut, block_labels
-from limen_check.cannot.depth import UNIFORM, Case, Ceiling, Sides, composition_depth
-from limen_check.cannot.logs import diverges, high, low, one, sets
+from limen_check.cannot.depth import UNIFORM, Average, Balanced, Case, Ceiling, Sides, composition_depth
+from limen_check.cannot.logs import high, low, one, sets
 from limen_check.cannot.rows import without_pairs
 from limen_check.files import expect, need, rational, shown
 
-_LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
-_CELLS = 2048  # of false alarm rates that are looked at
+HALF_YES = (
+    "half no, half yes: q uniform, every token uniform among the values but -q, and for yes "
+    "-q put at a uniform place"
+)
 _CUTS = 1 << 14  # tokens of a text whose cuts are all looked at
 
 
@@ -43,7 +45,8 @@ def streaming_state(case: Case) -> Sides | Ceiling:
     need(t <= task.cut, "after the cut what is asked for may be known")
     m, n, A, inputs = _lookup(task, t)
     # the m symbols before the cut lose S bits together: d(p‖1/A) ≤ S/m for them; all others may be right
-    return Ceiling(lambda c: diverges(1 - (1 - c) * Fraction(n, m), Fraction(1, A), Fraction(S, m)), inputs)
+    share = Fraction(n, m)  # p = 1 - (1 - c)·n/m
+    return Ceiling(Average(Fraction(1, A), Fraction(S, m), 1 - share, share), inputs)
 
 
 def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
@@ -81,7 +84,7 @@ def window_global(case: Case) -> Sides:
 def one_layer(case: Case) -> Sides:
     """Alice's tokens tell the last token maximum, normaliser and sums; after recurrences states, too."""
     route, name, parts = f"{case.theorem}/{case.route}", case.task.name, case.architecture.counted
-    need(name in _FAMILIES.get(route, {}), f"there is no such route, or it has no inputs of {name}")
+    need(name in FAMILIES.get(route, {}), f"there is no such route, or it has no inputs of {name}")
     need(case.steps == 0, "a chain of thought asks again and again")
     rooted = route == "one_layer_cut/fixed_query" and name == "is_tree"
     need(set(case.sizes) == ({"k"} if rooted else set()), "only is_tree has a free size, k")
@@ -94,8 +97,8 @@ def one_layer(case: Case) -> Sides:
         told += sum(part.query() * times for part, times in heads)
     else:
         need(len(case.architecture.layers) == 1, "keys and values must be of the tokens themselves")
-    needs, t = _FAMILIES[route][name](case, **case.task.sizes | case.sizes)
-    need(not others or t != _BETWEEN, "the players' tokens alternate: states pass each of them")
+    needs, t = FAMILIES[route][name](case, **case.task.sizes | case.sizes)
+    need(not others or t != BETWEEN, "the players' tokens alternate: states pass each of them")
     for part, _ in others:
         part.bits(case.task.length)
     return Sides(told + sum(part.bits(t) * times for part, times in others), needs)
@@ -120,14 +123,14 @@ def _averaged(case: Case, n: int, q: int) -> tuple[int, int]:
     return -(-n >> min(queries, n.bit_length())), n
 
 
-_BETWEEN = -1  # Alice's tokens stand between Bob's, else they are the first t
+BETWEEN = -1  # Alice's tokens stand between Bob's, else they are the first t
 # What Alice has to tell, in bits, and t.
-_FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
+FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
     "one_layer_cut/fixed_query": {  # inputs with one last token for all: the rows of Alice's part
         "equality": lambda case, n: (n, n),  # b_n = 1: 2^(n-1) a with a_n = 1, or always no
         "disjointness": lambda case, n: (n, n),
         "turing": _palindrome,  # the last digit is 1
-        "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), _BETWEEN),  # opens, or always no
+        "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), BETWEEN),  # opens, or always no
         # 0 is last, Bob has one
         "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),
         "counting": lambda case, n, S: (sets(S, n, 1, lambda s: int(s > 0)).bits(), n),  # threshold 1
@@ -142,9 +145,9 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "is_tree": lambda case, n: ((n - 1) // 3, case.task.cut),  # v-w; Alice r-u or u-v, Bob r-v or u-w
     },
     "separate_tokens/": {  # Alice holds the values, Bob the keys and the query: any value may be asked for
-        "recall": lambda case, n, V, q: (one(V, n).bits(), _BETWEEN),
-        "nearest_neighbor": lambda case, n, D, g: (n, _BETWEEN),
-        "cgram": lambda case, n, c, V: (one(V - (c == 2 or V == 2), n // c).bits(), _BETWEEN),
+        "recall": lambda case, n, V, q: (one(V, n).bits(), BETWEEN),
+        "nearest_neighbor": lambda case, n, D, g: (n, BETWEEN),
+        "cgram": lambda case, n, c, V: (one(V - (c == 2 or V == 2), n // c).bits(), BETWEEN),
     },
     # q = 0: Alice holds all tokens but one, a set without a couple; Bob's -v asks for v.  Or she has one.
     "three_sum_one_layer/": {
@@ -177,26 +180,11 @@ def block_messages(case: Case) -> Sides | Ceiling:
         return Sides(W, sets(D, B, 1, lambda i: int(i > 0 or D < M)).bits())
     if case.route == "depth":
         above, below, places = Γ * M + b * (b + 1) * B, b * M, 128 + B.bit_length()
-        need(above < below, "it needs many more values than tokens, and most blocks beyond reach")
+        need(above < below, "it needs many more values than tokens, and most blocks beyond the query's reach")
         return Sides(W, max(1, -(-B * (low(below, places) - high(above, places)) >> places)))
     need(n < M, "this route is about fewer tokens than values")
     ε, seen, told = Fraction(n, M), Fraction(Γ * B + rest, n), Fraction(b * W, n)
-    drawn = "half no, half yes: q uniform, every token uniform among the values but -q"
-    return Ceiling(lambda c: _balanced(c, ε, seen, told), f"{drawn}, and for yes -q put at a uniform place")
-
-
-def _balanced(c: Fraction, ε: Fraction, seen: Fraction, told: Fraction) -> bool:
-    """(TPR + 1 - FPR)/2 ≤ c whenever d((1-ε)·TPR ‖ ε + (1-ε)·FPR + seen) ≤ told, for all FPR in [0, 1]."""
-    room = (2 * c - 1) * (1 - ε) - ε - seen
-    if room >= 0 and room**2 >= told * _LN2 / 2:
-        return True
-    cells, looked = [(Fraction(0), Fraction(1))], 0
-    while cells and looked < _CELLS:
-        (x, y), looked = cells.pop(), looked + 1
-        most = 2 * c - 1 + x
-        if most < 1 and not diverges((1 - ε) * most, ε + (1 - ε) * y + seen, told):
-            cells += [(x, (x + y) / 2), ((x + y) / 2, y)]
-    return not cells
+    return Ceiling(Balanced(ε, seen, told), HALF_YES)
 
 
 def token_index(case: Case) -> Sides:
@@ -210,11 +198,11 @@ def token_index(case: Case) -> Sides:
     return Sides(a["d_i"] * a["p"], (min(M, -(-(n - a["k"]) * M // n) + 1) - 1).bit_length())
 
 
-_THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
+THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
     "streaming_state": streaming_state, "log_linear_state": streaming_state, "window_global": window_global,
     "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
     "block_cut": block_cut, "block_labels": block_labels,
-} | {route.partition("/")[0]: one_layer for route in _FAMILIES}  # fmt: skip
+} | {route.partition("/")[0]: one_layer for route in FAMILIES}  # fmt: skip
 _SUPPOSES = {
     "block_labels": "each score of a token is one of 2^p numbers, "
     "and a block's score is a function of its tokens' scores"
@@ -235,10 +223,10 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
 
 def derived(c: Mapping[str, Any]) -> Sides | Ceiling:
     """What the theorem of a certificate says at its sizes, whatever the certificate says of it."""
-    expect(c["theorem"] in _THEOREMS, f"no theorem is named {c['theorem'][:40]!r}")
+    expect(c["theorem"] in THEOREMS, f"no theorem is named {c['theorem'][:40]!r}")
     task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
     case = Case(c["theorem"], c["route"], task, stack, c["steps"], dict(c["sizes"]))
-    return _THEOREMS[c["theorem"]](case)
+    return THEOREMS[c["theorem"]](case)
 
 
 def check_bound(c: Mapping[str, Any]) -> str:
@@ -255,7 +243,7 @@ def check_bound(c: Mapping[str, Any]) -> str:
         expect(one, "ceiling and distribution must be said here, and no bits")
         need(inputs == found.distribution, f"the inputs are: {found.distribution}")
         ceiling = rational(c["ceiling"])
-        need(ceiling < 1 and found.holds(ceiling), "an accuracy above the ceiling is not excluded")
+        need(ceiling < 1 and found.average.holds(ceiling), "an accuracy above the ceiling is not excluded")
         what = f"is right on at most {c['ceiling']} of the inputs of {c['task']} ({inputs})"
     steps = f" with {shown(c['steps'])} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
     by = c["theorem"] + (c["route"] and f"/{c['route']}")

@@ -7,7 +7,7 @@ stands in brackets.
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt, prod
@@ -18,14 +18,14 @@ from limen_check.cannot.logs import covers, diverges, highest, kept, one
 from limen_check.cannot.rows import Task
 from limen_check.files import need
 
+_LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
+_CELLS = 2048  # of false alarm rates that are looked at
 _TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; tables times bits: at most
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
-Accuracy = Callable[[Fraction], bool]  # whether no accuracy is above c, surely
-Found = tuple[bool, int, int] | Accuracy
-Levels = tuple[list[int], list[int], list[int]]  # bits β, ω, σ by level
+Levels = tuple[Sequence[int], Sequence[int], Sequence[int]]  # bits β, ω, σ by level
 
 
 class Case(NamedTuple):
@@ -48,10 +48,44 @@ class Sides(NamedTuple):
     needs: int
 
 
+class Average(NamedTuple):
+    # No accuracy is above c where d(slope·c + shift ‖ q) surely is at least the deficit.
+    q: Fraction
+    deficit: Fraction
+    shift: Fraction = Fraction(0)
+    slope: Fraction = Fraction(1)
+
+    def holds(self, c: Fraction) -> bool:
+        return diverges(self.slope * c + self.shift, self.q, self.deficit)
+
+
+class Balanced(NamedTuple):
+    # (TPR + 1 - FPR)/2 ≤ c whenever d((1-ε)·TPR ‖ ε + (1-ε)·FPR + seen) ≤ told, for all FPR in [0, 1].
+    ε: Fraction
+    seen: Fraction
+    told: Fraction
+
+    def holds(self, c: Fraction) -> bool:
+        ε, seen, told = self
+        room = (2 * c - 1) * (1 - ε) - ε - seen
+        if room >= 0 and room**2 >= told * _LN2 / 2:
+            return True
+        cells, looked = [(Fraction(0), Fraction(1))], 0
+        while cells and looked < _CELLS:
+            (x, y), looked = cells.pop(), looked + 1
+            most = 2 * c - 1 + x
+            if most < 1 and not diverges((1 - ε) * most, ε + (1 - ε) * y + seen, told):
+                cells += [(x, (x + y) / 2), ((x + y) / 2, y)]
+        return not cells
+
+
 class Ceiling(NamedTuple):
-    # Whether no weights are right on more than a share c of these random inputs, surely.
-    holds: Accuracy
+    # No weights are right on more than a share c of these random inputs where the average holds at c.
+    average: Average | Balanced
     distribution: str
+
+
+Found = tuple[bool, int, int] | Average  # what sizes must meet, `has`, entries asked for; or an accuracy
 
 
 def composition_depth(case: Case) -> Sides | Ceiling:
@@ -62,11 +96,11 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
     hops = sizes.pop("hops", len(N))
     need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
-    if route in _BY_LEVEL:
-        levels = _placed(by_level(stack, case.task.length, hops, case.steps), sizes, hops)
+    if route in BY_LEVEL:
+        levels = placed(by_level(stack, case.task.length, hops, case.steps), sizes, hops)
         need(all(size >= 1 for size in sizes.values()), "free sizes are at least 1")
-        return _BY_LEVEL[route](N[:hops], levels, sizes)
-    need(route in _SHARP, f"there is no route {route[:20]!r}: {', '.join([*_BY_LEVEL, *_SHARP])}")
+        return BY_LEVEL[route](N[:hops], levels, sizes)
+    need(route in SHARP, f"there is no route {route[:20]!r}: {', '.join([*BY_LEVEL, *SHARP])}")
     need(case.steps == 0, "this route is about one pass, without chain of thought")
     found = _sharp(case, N[:hops], sizes)
     if isinstance(found, Sides):
@@ -116,7 +150,7 @@ def _walk(architecture: Architecture, start: Level) -> Iterator[tuple[int, Part,
         inputs.append(after)
 
 
-def _placed(levels: Levels, sizes: dict[str, int], L: int) -> Levels:
+def placed(levels: Levels, sizes: dict[str, int], L: int) -> Levels:
     """Level a becomes mu_a, a size that is taken out: any increasing relabelling below L keeps a proof."""
     μ = [sizes.pop(f"mu{a}", -1) for a in range(len(levels[0]))]
     need(all(a < b for a, b in zip([-1, *μ], [*μ, L], strict=True)), "mu0 < mu1 < … must be levels below L")
@@ -146,19 +180,30 @@ def _pairs(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """C: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
-    L, (β, ω, σ) = len(N), levels
+    L = len(N)
     names = [f"x{l}" for l in range(L)], [f"Th{l}" for l in range(1, L)], [f"w{l}" for l in range(1, L)]
     need(set(sizes) == {"v"}.union(*names), "the sizes of route C are x_l, Th_l, w_l and v")
     x, Θ, w = ([sizes[name] for name in group] for group in names)
     parts = all(w[l] <= N[l + 1] // N[l] for l in range(L - 1))
     need(x[0] <= sizes["v"] <= N[0] and parts, "x0 ≤ v ≤ m and w_l ≤ n_l")
-    A, q = prod(w), [x[0], *(w[l] * Θ[l] for l in range(L - 1))]  # q[l-1] entries of z_l; so v and u
-    v = [sizes["v"], *(w[l] * N[l] for l in range(L - 1))]
+    D, Q = chained(N, levels, x, w, sizes["v"])
+    q = [x[0], *(w[l] * Θ[l] for l in range(L - 1))]  # q[l-1] entries of z_l
+    for l in range(1, L):
+        reached = covers(x[l] * q[l - 1], N[l - 1], Q[l - 1], Θ[l - 1])
+        need(reached, f"Th{l} values are not surely reached")
+    return Sides(D, one(N[-1], q[-1]).bits())
+
+
+def chained(
+    N: Sequence[int], levels: Levels, x: Sequence[int], w: Sequence[int], v_1: int
+) -> tuple[int, list[int]]:
+    """D_L, what the tables have lost in the end; and Q_1 … Q_{L-1}, how rare failing covers must be."""
+    L, (β, ω, σ), A, Q = len(N), levels, prod(w), list[int]()
+    v = [v_1, *(w[l] * N[l] for l in range(L - 1))]  # v[l-1] entries of z_l vary; so u
     u = [v[0], *(v[l] + N[l - 1] - v[l - 1] for l in range(1, L))]
     D = A * ω[0] + σ[0]
     for l in range(1, L):
-        Q = x[l] * D if l > 1 else -(-x[1] * D * x[0] // v[0])
-        need(covers(x[l] * q[l - 1], N[l - 1], Q, Θ[l - 1]), f"Th{l} values are not surely reached")
+        Q.append(x[l] * D if l > 1 else -(-x[1] * D * x[0] // v[0]))
         asked, told = A * prod(x[:l]) * ω[l], sum(β[: l + 1]) * x[l] * u[l - 1]
         if not any(β):
             D += asked + σ[l]
@@ -168,33 +213,42 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
         else:
             below = prod(x[:l]) + sum(u[i - 1] * prod(x[i:l]) for i in range(1, l))
             D = x[l] * D + 1 + (L - l) * (asked + β[l] * below + told) + sum(σ[: l + 1])
-    return Sides(D, one(N[-1], q[-1]).bits())
+    return D, Q
 
 
 def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """H: L hops by stages, x_k functions z_k, chosen one at a time, each with g_k new values of i_k."""
-    _, ω, σ = levels
-    L, w, s = len(N), max(ω), sum(σ)
+    L = len(N)
     stages = [[f"x{k}", f"g{k}", f"r{k}"] for k in range(1, L)]
     need(set(sizes) == {"x0"}.union(*stages), "the sizes are x_k, g_k and r_k")
     need(sizes["x0"] <= N[0], "x0 ≤ m")
-    A, w0 = N[-1] // N[0], w if ω[0] else 0
-    δ, θ, u, p = s + w0 * A, sizes["x0"], sizes["x0"], sizes["x0"] * A
+    δ, θ = staged(N, levels, [sizes[f"x{k}"] for k in range(L)]), sizes["x0"]
     λ, parts = (N[max(0, L - 2)] - 1).bit_length(), [1, *(b // a for a, b in pairwise(N))]
     for k, stage in enumerate(stages, 1):
         x, g, r = (sizes[name] for name in stage)
         many = r <= N[k - 1].bit_length() and g * x << r <= N[k - 1]
         need(many, f"stage {k}: there are not so many values")
-        need(δ + 2 + λ * (g - 1) <= r * parts[k - 1] * θ, f"stage {k}: new values are not surely found")
-        δ += 1 + (δ + 2) * x + s + (w0 + k * w) * x * (N[k - 1] + u) + w * p
-        θ, u, p = g * x, 0, x * (N[k - 1] + u + p)
-    return Sides(δ, parts[-1] * θ * (N[-1].bit_length() - 1))
+        new = δ[k - 1] + 2 + λ * (g - 1) <= r * parts[k - 1] * θ
+        need(new, f"stage {k}: new values are not surely found")
+        θ = g * x
+    return Sides(δ[-1], parts[-1] * θ * (N[-1].bit_length() - 1))
 
 
-_BY_LEVEL = {"C": _chain, "H": _stages, "P": _pairs, "W": _each_w}
+def staged(N: Sequence[int], levels: Levels, x: Sequence[int]) -> list[int]:
+    """δ_0 … δ_{L-1}: what the tables above have lost before each stage, and in the end."""
+    (_, ω, σ), A = levels, N[-1] // N[0]
+    w, s, w0 = max(ω), sum(σ), max(ω) if ω[0] else 0
+    δ, u, p = [s + w0 * A], x[0], x[0] * A
+    for k in range(1, len(N)):
+        lost = 1 + (δ[-1] + 2) * x[k] + s + (w0 + k * w) * x[k] * (N[k - 1] + u) + w * p
+        δ, u, p = [*δ, δ[-1] + lost], 0, x[k] * (N[k - 1] + u + p)
+    return δ
 
 
-def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
+BY_LEVEL = {"C": _chain, "H": _stages, "P": _pairs, "W": _each_w}
+
+
+def serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
     """The largest reply β, and S_0, S_1, … twice: full parts of a layer first, or linear ones (before)."""
     size = {id(part): part.most(n) for part, _ in architecture.counted}
     β, S, before = 0, [0], [0]
@@ -210,10 +264,10 @@ def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[in
     return β, S, before
 
 
-def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Accuracy:
+def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Average:
     """By m, n_1, N_1 of the upper two tables: those below may be given to the last token."""
-    word, tables, names, formula = _SHARP[case.route]
-    β, S, before = _serial(case.architecture, case.task.length)
+    word, tables, names, formula = SHARP[case.route]
+    β, S, before = serial(case.architecture, case.task.length)
     slots, states = word.split("F"), before if word == "LF" else S
     if word == "H":  # one layer, states beside the full parts
         need(S[:1] == before[1:] == [0], "this route is about one layer")
@@ -228,7 +282,7 @@ def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Acc
     upper = N[-2:][0]
     known = N if tables == "3" else (upper, N[-1] // upper, N[-1])
     found = formula(*known, β, *(S for S, slot in zip(states, slots, strict=True) if slot), **sizes)
-    if callable(found):
+    if isinstance(found, Average):
         return found
     met, has, asked = found
     need(met, "the free sizes do not meet what the proof asks of them")
@@ -237,7 +291,7 @@ def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Acc
 
 def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
     """A4 for z_1, then x_2-tuples of z_2, then replies of z_3."""
-    x0, x1, x2, w1, w2, Th1, Th2 = (free[name] for name in _SHARP["D"][2].split())
+    x0, x1, x2, w1, w2, Th1, Th2 = (free[name] for name in SHARP["D"][2].split())
     asked = x0 * (1 + w1 * w2)
     met = x0 <= m and w1 <= N1 // m and w2 <= N2 // N1 and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th1)
     met = met and covers(x2 * w1 * Th1, N1, x2 * (S0 + β * asked + x1 * S1), Th2)
@@ -248,7 +302,7 @@ def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int
 
 def _e(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
     """As D with one key, where x_1 members of a class of z_1 differ; behind layer 2 states alone."""
-    x1, x2, w1, w2, Th = (free[name] for name in _SHARP["E"][2].split())
+    x1, x2, w1, w2, Th = (free[name] for name in SHARP["E"][2].split())
     ends, choice = 1 + w1 * w2, x1 * S1 + 1
     met = w1 <= N1 // m and w2 <= N2 // N1 and x1 <= kept(m, S0, m)
     met = met and covers(x2 * w1 * x1, N1, x2 * (S0 + β * ends + choice), Th)
@@ -256,38 +310,38 @@ def _e(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int
     return met, S0 + S1 + β * replies + choice * (x2 + 1) + 1 + x1 * x2 * S2, w2 * Th
 
 
-def _lf_average(m: int, n1: int, N1: int, β: int, S0: int, c4: int = 0) -> Accuracy:
+def _lf_average(m: int, n1: int, N1: int, β: int, S0: int, c4: int = 0) -> Average:
     """y = g(z_0): the states tell S_0/m bits of y; or, with c4, but for heavy values of y."""
     q, states = Fraction(1, N1), Fraction(S0, m)
     if c4 == 0:
         independent = highest(q, Fraction(S0 + n1 * β, n1 * m))
-        return lambda c: diverges(c, independent, states)
+        return Average(independent, states)
     need(c4 <= 4 * m.bit_length(), "2^c is at most 2m")
     heavy = (states + _HEAVY) * Fraction(4, c4)
     light = Fraction(S0, n1 * m) + Fraction(β, m) * _ROOTS[c4 % 4] * 2 ** (c4 // 4)
-    return lambda c: diverges(c - heavy, q, light)
+    return Average(q, light, -heavy)
 
 
-def _fl_average(m: int, n1: int, N1: int, β: int, S1: int) -> Accuracy:
+def _fl_average(m: int, n1: int, N1: int, β: int, S1: int) -> Average:
     """Of f: replies to w, z_0, (z_0,y), tokens behind, and states before; or after g for each y."""
     lost = min(β * (n1 + Fraction(3 * m + 1, 2)) + S1, Fraction(β * (n1 + 1) + m * S1))
-    return lambda c: diverges(c, Fraction(1, N1), lost / (n1 * m))
+    return Average(Fraction(1, N1), lost / (n1 * m))
 
 
-def _b3(m: int, n1: int, N1: int, β: int) -> Accuracy:
+def _b3(m: int, n1: int, N1: int, β: int) -> Average:
     """Each g(a) is one of a uniform pair, of which g's reply to w tells β/m bits; then f's replies."""
     independent = highest(Fraction(1, N1), Fraction(β * (3 * m - 1 + 2 * n1), n1 * m))
-    return lambda c: diverges((1 + c - independent) / 2, Fraction(1, 2), Fraction(β, m))
+    return Average(Fraction(1, 2), Fraction(β, m), (1 - independent) / 2, Fraction(1, 2))
 
 
 # Layers, tables, free sizes; then what the sizes must meet, `has`, and how many entries are asked for.
 # Averages: by Fano's inequality d(p‖1/N) is at most the entropy that the entry asked for has lost, and d is
 # convex: what all entries lose together is spread over them.
-_SHARP: dict[str, tuple[str, str, str, Callable[..., Found]]] = {
+SHARP: dict[str, tuple[str, str, str, Callable[..., Found]]] = {
     # [Replies to w, whose query is its own: n_1·β; states beside.]  All n_1·m entries are asked for.
     "A1": ("H", "1+", "", lambda m, n1, N1, β, S: (True, n1 * β + S, n1 * m)),
     "F_average": ("H", "1+", "", lambda m, n1, N1, β, S: (
-        lambda c: diverges(c, Fraction(1, N1), Fraction(n1 * β + S, n1 * m)))),
+        Average(Fraction(1, N1), Fraction(n1 * β + S, n1 * m)))),
     # [States; replies to w: n_1·β.]  A class of z_1 keeps Th values at some entry.
     "A2": ("LF", "2+", "Th", lambda m, n1, N1, β, S0, Th: (Th <= kept(m, S0, m), S0 + n1 * β, n1 * Th)),
     "LF_average": ("LF", "2+", "", _lf_average),

@@ -25,7 +25,7 @@ from limen.core.task import Task
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tasks.two_sum import TwoSum
-from limen.theorems.block_messages.inequality import HALF_YES, SparseLayers, detected, subset_bits
+from limen.theorems.block_messages.rates import HALF_YES, Balanced, balanced, detected, subset_bits
 
 _MOST = 4096  # tokens of a block for which binomials are written out
 _CUT = 2**-20  # how finely the least rate of false positives is looked for
@@ -135,18 +135,18 @@ def _needed(task: TwoSum, B: int, opened: int) -> Needed:
 
 def _capacity(task: TwoSum, B: int, opened: int, w: int) -> Capacity:
     said = decide(task, _stack(B, opened, w)).report
-    missed, invented = _rates(SparseLayers(B, task.M, *divmod(task.n, B), (opened,), (w,)))
+    missed, invented = _rates(balanced(task, _stack(B, opened, w)))
     return Capacity(
         B=B, message_bits=w, verdict=said.verdict, accuracy=said.ceiling, missed=missed, invented=invented
     )
 
 
-def _rates(layers: SparseLayers) -> tuple[float | None, float | None]:
+def _rates(average: Balanced | None) -> tuple[float | None, float | None]:
     """Least false negatives without false positives; least false positives without false negatives."""
-    if layers.n >= layers.M or layers.whole <= layers.Γ:
+    if average is None:
         return None, None
     low, high = 0.0, 1.0
     while high - low > _CUT:
         φ = (low + high) / 2
-        low, high = (low, φ) if detected(layers, φ) >= 1 else (φ, high)
-    return 1 - detected(layers, 0.0), low
+        low, high = (low, φ) if detected(average, φ) >= 1 else (φ, high)
+    return 1 - detected(average, 0.0), low

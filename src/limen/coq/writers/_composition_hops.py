@@ -12,7 +12,7 @@ from limen.errors import BadInput
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import Case
-from limen.theorems.composition_depth.inequality import Levels
+from limen.theorems.composition_depth.levels import Levels
 
 
 def two_hops(case: Case) -> Composition | NoStatement:
@@ -121,7 +121,7 @@ class TwoLayers(NamedTuple):
 
     @property
     def levels(self) -> Levels:
-        """The same for route W of inequality.py."""
+        """The same for route W of levels.py."""
         return Levels((self.w0, 0), (self.w0, self.w1), (self.s0, self.s1))
 
     def told(self, n_1: int, y: int, h: int, b: int) -> int:

@@ -11,7 +11,8 @@ from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import Case, Sides
-from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
+from limen.theorems.composition_depth.levels import Wires
+from limen.theorems.composition_depth.stages import Stage, by_stages, logarithms
 
 
 class CoqStack(NamedTuple):

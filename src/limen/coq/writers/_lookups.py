@@ -7,7 +7,6 @@ from typing import NamedTuple
 from limen.coq.statement import WRITTEN, Sizes
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
-from limen.core.certificate import Bound
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.disjointness import Disjointness
@@ -16,7 +15,14 @@ from limen.tasks.eva import Eva
 from limen.tasks.facts import chain
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval
-from limen.theorems import Case, stated
+from limen.theorems import Case
+from limen.theorems.block_messages import BlockMessages
+from limen.theorems.log_linear_state import LogLinearState
+from limen.theorems.one_layer_cut import OneLayerCut
+from limen.theorems.separate_tokens import SeparateTokens
+from limen.theorems.sparse_average_width import SparseAverageWidth
+from limen.theorems.streaming_state import StreamingState
+from limen.theorems.three_sum_one_layer import ThreeSumOneLayer
 
 
 class LookupSizes(NamedTuple):
@@ -30,11 +36,22 @@ class LookupSizes(NamedTuple):
 
 def has(theorem: str, case: Case, sizes: dict[str, int] | None = None, route: str = "") -> int | NoStatement:
     """The bits that the architecture has in an inequality of ours."""
-    said = stated(theorem, Case(case.task, case.architecture, case.steps, route, sizes or {}))
-    if isinstance(said, NoStatement):
-        return said
-    assert isinstance(said, Bound) and said.has_bits is not None  # the routes here have two sides
-    return said.has_bits
+    bound = _AT[theorem](Case(case.task, case.architecture, case.steps, route, sizes or {}))
+    if isinstance(bound, NoStatement):
+        return bound
+    assert bound.has_bits is not None  # the routes here have two sides
+    return bound.has_bits
+
+
+_AT = {
+    "block_messages": BlockMessages.at,
+    "log_linear_state": LogLinearState.at,
+    "one_layer_cut": OneLayerCut.at,
+    "separate_tokens": SeparateTokens.at,
+    "sparse_average_width": SparseAverageWidth.at,
+    "streaming_state": StreamingState.at,
+    "three_sum_one_layer": ThreeSumOneLayer.at,
+}
 
 
 def values(task: Task) -> tuple[int, int] | None:

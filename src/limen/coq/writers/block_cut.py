@@ -21,7 +21,7 @@ from limen.tasks.is_tree import IsTree
 from limen.tasks.sparse_average import SparseAverage
 from limen.tasks.three_sum import ThreeSum
 from limen.theorems import Case
-from limen.theorems.block_cut.inequality import sparse_layer
+from limen.theorems.block_cut import sparse_layer
 
 
 class BlockSizes(NamedTuple):

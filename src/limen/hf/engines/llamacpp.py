@@ -67,7 +67,7 @@ class LlamaCpp(Engine):
         return padded(min(padded(n), W * (asked.sequences if asked.unified else 1) + asked.ubatch))
 
     def numbers(self, kept: Kept, asked: Asked) -> int:
-        """Of an index all that stands in a row; GLM 5 Next's is read as 2·d_i + 1 numbers."""
+        """All numbers in a row of an index; GLM 5 Next's is read as 2·d_i + 1 numbers."""
         if kept.use is not Use.INDEX:
             return super().numbers(kept, asked)
         if self.model_type == "glm5_next_text":

@@ -25,7 +25,7 @@ class Plan(NamedTuple):
 
     @property
     def block_bytes(self) -> int:
-        """Of a block in all layers of a group."""
+        """Bytes of one block over all layers of its group."""
         return self.page * self.layers
 
     @property
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
         return any(kind.what != "state" for kind, _ in self.groups)
 
     def tokens(self, kind: LayerKind) -> int:
-        """Of one page; a page that rows do not fill exactly holds a block of them and is padded."""
+        """Tokens in one page; a page that rows do not fill exactly holds a block of them and is padded."""
         return self.block if self.page % kind.size else self.page // kind.size
 
     def of_kind(self, kind: LayerKind, n: int, asked: Asked) -> int:

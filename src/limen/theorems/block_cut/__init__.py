@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import log
 
-from limen.core.architecture import Architecture
+from limen.core.architecture import Architecture, Part
+from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
+from limen.tasks.composition import Composition
+from limen.tasks.counting import Counting
+from limen.tasks.disjointness import Disjointness
+from limen.tasks.dyck import Dyck
+from limen.tasks.equality import Equality
 from limen.tasks.is_tree import IsTree
+from limen.tasks.sparse_average import SparseAverage
+from limen.tasks.three_sum import ThreeSum
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems.block_cut.inequality import WholeBlocks, rows, sparse_layer
+from limen.theorems._two_sum import alone
+from limen_check.cannot.blocks import block_cut
 
 
 @dataclass(frozen=True)
@@ -42,19 +52,66 @@ class BlockCut(Theorem):
         ),
     )
 
+    @staticmethod
+    def at(case: Case) -> Bound | NoStatement:
+        """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows, Alice holding blocks among the first a."""
+        part = sparse_layer(case)
+        if isinstance(part, NoStatement):
+            return part
+        if rows_in_words(case.task) is None:
+            return NoStatement(f"no hard inputs of {identifier(case.task)} in whole blocks are known")
+        bound = stated("block_cut", block_cut, case)
+        return NoStatement(f"{case.task}: {bound.reason}") if isinstance(bound, NoStatement) else bound
+
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         part = sparse_layer(Case(task, architecture, steps))
         if isinstance(part, NoStatement):
             return part
         assert isinstance(part.mixer, BlockSparse)
-        return stated("block_cut", Case(task, architecture, steps, "", _sizes(task, part.mixer.B)))
+        return self.at(Case(task, architecture, steps, "", _sizes(task, part.mixer.B)))
 
     def needs(self, task: Task) -> tuple[Need, ...]:
-        family = rows(task, 2, **_sizes(task, 2))
-        if not isinstance(family, WholeBlocks):
+        cases = rows_in_words(task)
+        if cases is None or isinstance(self.bound(task, _blocks_of_two()), NoStatement):
             return ()
         told = "h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉))"
-        return (Need("one layer of block_sparse", f"{told} ≥ log₂({family.cases})", None),)
+        return (Need("one layer of block_sparse", f"{told} ≥ log₂({cases})", None),)
+
+
+@cache
+def _blocks_of_two() -> Architecture:
+    return Architecture.parse("block_sparse(h=1,d=1,B=2,k=1)")
+
+
+def sparse_layer(case: Case) -> Part | NoStatement:
+    """One layer of block-sparse attention, and nothing else."""
+    if case.steps:
+        return NoStatement("chain of thought asks again and again, with queries that Alice does not know")
+    layers = case.architecture.layers
+    part = alone(layers[0], BlockSparse) if len(layers) == 1 else None
+    if part is None:
+        return NoStatement(
+            "it is about one layer of block_sparse alone, with its sizes given", elsewhere=True
+        )
+    return part
+
+
+def rows_in_words(task: Task) -> str | None:
+    """The number of rows of Alice's blocks, with one last token for all inputs; None: none are known."""
+    averages = not isinstance(task, SparseAverage) or 2 <= task.q < task.n
+    return _ROWS.get(type(task)) if averages else None
+
+
+_ROWS: dict[type[Task], str] = {
+    Equality: "2^(B⌊n/B⌋), half of them and one if B divides n",
+    Disjointness: "2^(B⌊n/B⌋), half of them and one if B divides n",
+    Dyck: "k^(ar), r = 2⌊min(D,B/2)/2⌋, a = ⌊(n-r-2)/B⌋",
+    SparseAverage: "2^(B⌊n/B⌋), but for one pair if q = 2",
+    Counting: "Σ_s C(S,s), s ≤ n; of S-1 symbols, s ≤ B⌊n/B⌋, if B does not divide n",
+    ThreeSum: "1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ B⌊(n-1)/B⌋",
+    IsTree: "k^(B⌊(n-1-k)/B⌋) for any k",
+    Composition: "N_{L-1}^(B⌊N_{L-2}/B⌋)",
+}
 
 
 def _sizes(task: Task, B: int) -> dict[str, int]:

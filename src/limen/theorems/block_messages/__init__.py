@@ -11,9 +11,12 @@ from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
+from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
+from limen.theorems._two_sum import OTHER, alone
+from limen_check.cannot.bound import block_messages
 
 
 @dataclass(frozen=True)
@@ -30,16 +33,33 @@ class BlockMessages(Theorem):
         Formal("block_messages.v", "cannot_two_sum", "route positions: concrete verdicts"),
     )
 
+    @staticmethod
+    def at(case: Case) -> Bound | NoStatement:
+        """In layer r a token opens κ_r = hk of b = ⌊n/B⌋ blocks, each of which sends w_r = h(d_k+d)p bits.
+
+        positions   2^w ≥ Σ_{i≤B} C(D,i),  D = ⌈M(1 - κ/b)⌉,  one layer
+        depth       W ≥ B·log₂(1/ρ),  ρ = Γ/b + (bB + B)/M,  W = w_1 + Σ_r w_{r+1}·Π_{s≤r}(1 + κ_sB)
+        average     d((1 - ε)·TPR ‖ ε + (1 - ε)·FPR + (ΓB + rest)/n) ≤ bW/n,  ε = n/M, half yes, half no
+
+        Γ blocks are in reach of the answer.
+        """
+        if not isinstance(case.task, TwoSum) or case.steps or case.sizes:
+            return OTHER
+        parts = [alone(layer, BlockSparse) for layer in case.architecture.layers]
+        sizes = {part.mixer.B for part in parts if part is not None and isinstance(part.mixer, BlockSparse)}
+        if None in parts or len(sizes) > 1:
+            return NoStatement(
+                "it is about layers of block_sparse alone, of one block size, with their sizes given"
+            )
+        return stated("block_messages", block_messages, case)
+
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         route = "positions" if len(architecture.layers) == 1 else "depth"
-        said = stated("block_messages", Case(task, architecture, steps, route))
-        if (
-            isinstance(said, Bound)
-            and not said.excludes
-            and (most := self.ceiling(task, architecture, steps))
-        ):
-            return most.bound
-        return said
+        worst = self.at(Case(task, architecture, steps, route))
+        if isinstance(worst, NoStatement) or worst.excludes:
+            return worst
+        most = self.ceiling(task, architecture, steps)
+        return worst if most is None else most.bound
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         if not isinstance(task, TwoSum):
@@ -47,7 +67,7 @@ class BlockMessages(Theorem):
         return tuple(Need("block_sparse", inequality, None) for inequality in _INEQUALITIES)
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
-        average = stated("block_messages", Case(task, architecture, steps, "average"))
+        average = self.at(Case(task, architecture, steps, "average"))
         return Ceiling.of(
             average, "block_messages: the messages say too little about the blocks that are not read"
         )

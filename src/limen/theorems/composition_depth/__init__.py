@@ -16,11 +16,12 @@ from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems.composition_depth import search_sharp as _sharp
-from limen.theorems.composition_depth import search_stages as _hops
-from limen.theorems.composition_depth.inequality import WRITTEN, Levels, levels_of
+from limen.theorems.composition_depth.levels import WRITTEN, Levels, levels_of
 from limen.theorems.composition_depth.search import free_sizes, labels, placements, rounded
+from limen.theorems.composition_depth.search_sharp import average, candidates, smallest_sharp
 from limen.theorems.composition_depth.search_smallest import guesses
+from limen.theorems.composition_depth.search_stages import by_many_stages, smallest_by_stages
+from limen_check.cannot.depth import composition_depth
 
 _ID = "composition_depth"
 _SEARCHED = 3  # hops up to which the smallest certified size is sought by routes C and W, beyond by H
@@ -125,6 +126,11 @@ class CompositionDepth(Theorem):
         ),
     )
 
+    @staticmethod
+    def at(case: Case) -> Bound | NoStatement:
+        """The inequality of a route: its letters stand in `levels.py`, `stages.py` or `sharp_floats.py`."""
+        return stated(_ID, composition_depth, case)
+
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         tables = chain(task)
         if tables is None:
@@ -134,7 +140,7 @@ class CompositionDepth(Theorem):
         bits = levels_of(architecture, tables.length, tables.L, steps)
         found = []
         for case in _cases(Case(task, architecture, steps), tables, bits):
-            said = stated(_ID, case)
+            said = CompositionDepth.at(case)
             if isinstance(said, NoStatement):
                 continue
             if said.excludes and said.ceiling is None:
@@ -160,20 +166,24 @@ class CompositionDepth(Theorem):
         )
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
-        case = _sharp.average(Case(task, architecture, steps))
-        return None if case is None else Ceiling.of(stated(_ID, case), f"{_ID}, {case.route}: any weights")
+        case = average(Case(task, architecture, steps))
+        return (
+            None
+            if case is None
+            else Ceiling.of(CompositionDepth.at(case), f"{_ID}, {case.route}: any weights")
+        )
 
 
 def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Iterator[Case]:
     if case.steps == 0:
-        yield from _sharp.candidates(case)
+        yield from candidates(case)
     if isinstance(
         bits, NoStatement
     ):  # so many hops may be limited by states of 0 bits, which the rule counts
         return
     for route, sizes in free_sizes(tables, bits):
         yield Case(case.task, case.architecture, case.steps, route, sizes)
-    for route, sizes in _hops.candidates(tables, bits):
+    for route, sizes in by_many_stages(tables, bits):
         yield Case(case.task, case.architecture, case.steps, route, sizes)
 
 
@@ -215,8 +225,8 @@ def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest 
             return Smallest(hops, explicit(bits, hops))
         return _smallest(hops, _shrunk(best, architecture, steps))
     found = [_sought(architecture, hops, steps), _extended(architecture, hops, steps)]
-    if steps == 0 and (sharp := _sharp.smallest(architecture, hops)) is not None:
-        said = stated(_ID, sharp[1])
+    if steps == 0 and (sharp := smallest_sharp(architecture, hops)) is not None:
+        said = CompositionDepth.at(sharp[1])
         found.append(said if isinstance(said, Bound) and said.excludes else None)
     best = min((b for b in found if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
     return None if best is None else _smallest(hops, best)
@@ -230,10 +240,10 @@ def _smallest(hops: int, bound: Bound) -> Smallest:
 def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) -> Bound | None:
     """Route H, with the bits of texts that are longer than those found."""
     μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
-    found = _hops.smallest(bits.placed(μ, hops).wires, hops)
+    found = smallest_by_stages(bits.placed(μ, hops).wires, hops)
     if found is None or found[0].length > _LONG:
         return None
-    said = stated(_ID, Case(found[0], architecture, steps, "H", labels(μ) | found[1]))
+    said = CompositionDepth.at(Case(found[0], architecture, steps, "H", labels(μ) | found[1]))
     return said if isinstance(said, Bound) and said.excludes else None
 
 
@@ -293,7 +303,9 @@ def _excluding(
     bits = levels_of(architecture, task.length, task.L, steps)
     if isinstance(bits, NoStatement):
         return None
-    said = (stated(_ID, Case(task, architecture, steps, *free)) for free in free_sizes(task, bits, near))
+    said = (
+        CompositionDepth.at(Case(task, architecture, steps, *free)) for free in free_sizes(task, bits, near)
+    )
     return next((b for b in said if isinstance(b, Bound) and b.excludes), None)
 
 

@@ -1,4 +1,4 @@
-r"""Good free sizes for the inequalities of `inequality.py`.
+r"""Good free sizes for the inequalities C, W and P of `levels.py`.
 
 Everything here is a guess in floating point, in logarithms to the base 2; what comes of it counts only once
 the checker has done the arithmetic again in whole numbers.
@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
-from limen.theorems.composition_depth.cover import covers
-from limen.theorems.composition_depth.inequality import Chain, Levels
+from limen.theorems.composition_depth.levels import Levels
+from limen.theorems.composition_depth.stages import tables
+from limen_check.cannot.depth import chained
+from limen_check.cannot.logs import covers
 
 Free = dict[str, int]  # the sizes of a proof
 
@@ -176,12 +178,11 @@ def _in_whole_numbers(task: Composition, bits: Levels, found: LogSizes) -> Free:
     w = [rounded(l, most) for l, most in zip(found.w, task.n, strict=True)]
     v = rounded(found.v, task.m)
     x = [rounded(found.x[0], v), *(rounded(l) for l in found.x[1:])]
-    Θ = [x[0]]
-    c = Chain(task, bits, x, [1, *w], v, Θ)
-    D = c.first()
+    N, Θ, q = tables(task), [x[0]], x[0]
+    _, Q = chained(N, bits, x, w, v)
     for l in range(1, task.L):
-        Θ.append(_largest(*c.test(l, D)))
-        D = c.next(l, D)
+        Θ.append(_largest(x[l] * q, N[l - 1], Q[l - 1]))
+        q = w[l - 1] * Θ[l]
     names = (
         [f"x{l}" for l in range(task.L)],
         [f"w{l}" for l in range(1, task.L)],

@@ -1,4 +1,4 @@
-"""Good free sizes for the inequalities of `sharp.py`; what is proved of these stands in `proof.md`."""
+"""Good free sizes for the inequalities A1 … E of one or two full layers, which stand in `sharp_floats.py`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from limen.core.architecture import Architecture
 from limen.core.theorem import NoStatement
+from limen.errors import BadInput
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems._question import read_stack
+from limen.theorems._stated import evaluated
 from limen.theorems.composition_depth.climb import Point, Score, climbed, spread
-from limen.theorems.composition_depth.sharp import SHARP, SharpStack, Unmet, bits, full_first, linear_first
 from limen.theorems.composition_depth.sharp_floats import (
     A1,
     A2,
@@ -31,10 +33,13 @@ from limen.theorems.composition_depth.sharp_floats import (
     E,
     Found,
     Route,
+    SharpStack,
     Tables,
     between,
     lightest,
 )
+from limen_check import Refused
+from limen_check.cannot.depth import composition_depth, serial
 
 
 class Reading(NamedTuple):
@@ -46,11 +51,13 @@ class Reading(NamedTuple):
     @classmethod
     def of(cls, architecture: Architecture, n: int) -> Reading | None:
         """For texts of n tokens; None where nothing is said of such layers."""
-        try:
-            layers = bits(architecture, n)
-        except Unmet:
+        if any(part.mixer.sees_future for layer in architecture.counted for part in layer.parts):
             return None
-        return cls(full_first(layers), linear_first(layers))
+        try:
+            β, full, linear = serial(read_stack(architecture), n)
+        except (Refused, BadInput):  # replies of no fixed size, or it cannot read so long a text
+            return None
+        return cls(SharpStack(β, tuple(full)), SharpStack(β, tuple(linear)))
 
     def stack(self, route: Route) -> SharpStack:
         """The way round that serves the route, with numbers that floats can hold."""
@@ -109,7 +116,7 @@ def average(case: Case) -> Case | None:
     return min(found, key=lambda pair: pair[0], default=(1.0, None))[1]
 
 
-def smallest(architecture: Architecture, L: int) -> tuple[int, Case] | None:
+def smallest_sharp(architecture: Architecture, L: int) -> tuple[int, Case] | None:
     """The fewest tokens of a composition of L tables that is surely beyond the architecture, and why."""
     reading = Reading.of(architecture, L + 2)
     best: Case | None = None
@@ -125,8 +132,8 @@ def _composition(case: Case) -> Composition | None:
 
 def _stated(cases: Iterable[Case]) -> list[tuple[Sides | Accuracy, Case]]:
     """The cases of which something is said."""
-    stated = [(SHARP[case.route](case), case) for case in cases]
-    return [(sides, case) for sides, case in stated if not isinstance(sides, NoStatement)]
+    sides = [(evaluated("composition_depth", composition_depth, case), case) for case in cases]
+    return [(each, case) for each, case in sides if not isinstance(each, NoStatement)]
 
 
 def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
@@ -163,7 +170,11 @@ def _excludes(case: Case) -> bool:
 
 
 def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:
-    """The average cases for such a stack."""
+    """The average cases for such a stack; without free sizes, of one layer and of S_1 after it:
+
+    F_average    d(p‖1/N_1) ≤ (n_1·β + S)/(n_1·m)
+    FL_average   d(p‖1/N_1) ≤ min(β(n_1 + (3m+1)/2) + S_1, β(n_1 + 1) + m·S_1)/(n_1·m)
+    """
     full, linear = reading
     if full.F == 2 and not any(full.S) and task.L >= 2:
         yield replace(case, route="B3", sizes=B3.hops(task.L))

@@ -12,7 +12,7 @@ from functools import partial
 from limen.core.bits import power_bits
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
-from limen.theorems.composition_depth.inequality import Levels
+from limen.theorems.composition_depth.levels import Levels
 from limen.theorems.composition_depth.search import (
     CLEAR,
     GapC,

@@ -15,7 +15,7 @@ from math import exp2, floor, inf, log2
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
 from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
-from limen.theorems.composition_depth.inequality import WRITTEN, Levels
+from limen.theorems.composition_depth.levels import WRITTEN, Levels, Wires
 from limen.theorems.composition_depth.search import (
     CLEAR,
     Free,
@@ -26,7 +26,7 @@ from limen.theorems.composition_depth.search import (
     placements,
     rounded,
 )
-from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, first, logarithms
+from limen.theorems.composition_depth.stages import Stage, by_stages, logarithms, lost, named
 
 LEAST, _HIGHEST = (
     4,
@@ -66,7 +66,7 @@ def free(task: Composition, bits: Wires) -> Free | None:
     return next((sizes for sizes in rows if sizes is not None), None)
 
 
-def candidates(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
+def by_many_stages(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
     """Route H with its free sizes, for bits by level W, where route C is behind it."""
     for μ in placements(bits):
         hops = μ[-1] + 1
@@ -86,33 +86,25 @@ def _whole(task: Composition, bits: Wires, logs: Point) -> Free | None:
     )
 
 
-def named(x_0: int, plan: list[Stage]) -> Free:
-    """The sizes as a certificate has them."""
-    sizes = {"x0": x_0}
-    for k, (x, g, ρ) in enumerate(plan, 1):
-        sizes |= {f"x{k}": x, f"g{k}": g, f"r{k}": ρ}
-    return sizes
-
-
 def greedy(task: Composition, bits: Wires, x: list[int]) -> list[Stage] | None:
     """The most new values at each stage; None where there is not one."""
     λ, _ = logarithms(task)
-    at, n, plan = first(bits, task, x[0]), (1, *task.n), []
-    for k in range(1, task.L):
-        N, q = task.N(k - 1), n[k - 1] * at.θ
+    θ, n, plan = x[0], (1, *task.n), []
+    for k, δ in enumerate(lost(task, bits, x)[:-1], 1):
+        N, q = task.N(k - 1), n[k - 1] * θ
 
-        def values(ρ: int, N: int = N, q: int = q, δ: int = at.δ, x_k: int = x[k]) -> int:
+        def values(ρ: int, N: int = N, q: int = q, δ: int = δ, x_k: int = x[k]) -> int:
             return min((ρ * q - δ - 2) // λ + 1 if λ else 1, (N >> ρ) // x_k)
 
         low, high = 0, N.bit_length()  # what can be found grows with ρ, the room for it shrinks
         while high - low > 1:
             ρ = (low + high) // 2
-            low, high = (ρ, high) if (ρ * q - at.δ - 2) // max(λ, 1) + 1 <= (N >> ρ) // x[k] else (low, ρ)
+            low, high = (ρ, high) if (ρ * q - δ - 2) // max(λ, 1) + 1 <= (N >> ρ) // x[k] else (low, ρ)
         ρ = max((low, high), key=values)
-        if values(ρ) < 1 or ρ * q < at.δ + 2:
+        if values(ρ) < 1 or ρ * q < δ + 2:
             return None
         plan.append(Stage(x[k], values(ρ), ρ))
-        at = at.after(bits, k, N, plan[-1])
+        θ = values(ρ) * x[k]
     return plan
 
 
@@ -163,7 +155,7 @@ def _closed(L: int) -> list[float]:
     return [share / whole for share in (x_0, *x, *n)]
 
 
-def smallest(bits: Wires, L: int) -> tuple[Composition, Free] | None:
+def smallest_by_stages(bits: Wires, L: int) -> tuple[Composition, Free] | None:
     """The smallest task of L hops that is found, with its sizes: from closed form on, ever smaller."""
     if not 1 < L <= _HIGHEST:
         return None

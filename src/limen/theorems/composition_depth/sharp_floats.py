@@ -1,7 +1,12 @@
-"""The sharp inequalities in floats: what a search looks at before the exact check.
+r"""The sharp inequalities A1 … E and their average cases, in floats: what a search looks at before it asks.
 
-The formulas stand in `sharp.py`, the proofs in `proof.md`; free sizes are numbers in 0..1, each on a
-logarithmic scale.
+A stack is written as full layers F of β bits a reply, and linear ones, whose states have together S_t bits
+after t full layers: S_0 F S_1 F S_2.  A layer with parts of both kinds may be read either way round, since
+neither part reads the other.  m, n_1, N_1 = n_1·m and N_2 = n_2·N_1 are the sizes of the task.
+
+The inequality stands above each function, the kernel evaluates it in whole numbers (`SHARP` in
+`limen_check/cannot/depth.py`), and what is proved of it stands in `proof.md`.  Free sizes are numbers in 0..1
+here, each on a logarithmic scale; `hops` says that only the lowest so many tables are asked about.
 """
 
 from __future__ import annotations
@@ -13,12 +18,22 @@ from math import ceil, floor, inf, log1p, log2, nan
 from typing import NamedTuple
 
 from limen.theorems.composition_depth.climb import Point
-from limen.theorems.composition_depth.sharp import SharpStack
 
 _MORE = 1 + 1e-12  # floats err by less: what holds with this factor to spare holds in the integers
 _BELOW_0 = math.log2(math.e) / math.e  # Σ P·log₂(mP) over some of m values is never below -_BELOW_0
 _WHOLE = 2.0**53
 LARGEST = 2**1000  # no larger numbers are searched: floats end at 2^1024
+
+
+class SharpStack(NamedTuple):
+    """F full layers of at most β bits a reply, S[t] bits of linear state after t of them, t = 0..F."""
+
+    β: int
+    S: tuple[int, ...]
+
+    @property
+    def F(self) -> int:
+        return len(self.S) - 1
 
 
 class Tables(NamedTuple):
@@ -84,11 +99,13 @@ def _up_to(u: float, low: float, high: float) -> float:
 
 
 def _a1(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """n_1·β + S < n_1·m·log₂N_1, one layer, S beside F; any number of tables."""
     m, (n1,) = tables
     return Found(_margin(n1 * m, m * n1, n1 * stack.β + sum(stack.S)), {})
 
 
 def _a2(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """S_0 + n_1·β < n_1·Th·log₂N_1, S_0 F, where Th - 1 < m·2^(-S_0/m); any number of tables."""
     m, (n1,) = tables
     S_0 = stack.S[0]
     Th = 1 + _floor(m * 2 ** (-S_0 / m) / _MORE)
@@ -96,6 +113,7 @@ def _a2(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _a3(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """β(n_1 + x_0) + x_1·S_1 < n_1·min(x_0·x_1, m)·log₂N_1, F S_1, where x_0 ≤ m."""
     m, (n1,) = tables
     x1 = between(u[0], 1, m)
     x0 = _ceil(m / x1)
@@ -104,6 +122,10 @@ def _a3(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _a4(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """S_0 + β·x_0(n_1 + 1) + min(x_1·S_1, S_1 + x_1·m·β) < n_1·Th·log₂N_1, S_0 F S_1.
+
+    x_0 ≤ m, and x_0·x_1 draws from m values cover Th of them but for a share 2^-(x_0·x_1·S_0/m).
+    """
     m, (n1,) = tables
     β, (S_0, S_1) = stack
     k = between(u[0], 0.5, min(m - 1, m * 2 ** (-S_0 / m)))
@@ -137,6 +159,10 @@ def _log2_binomial(N: float, k: float) -> float:
 
 
 def _b1(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """β(n_1(1 + y) + m + x_0·b) < n_1·J·log₂N_1, F F.
+
+    y ≤ x_0 ≤ m, y·b ≤ m, and J - 1 < y·b·2^(-β/(y⌊x_0/y⌋)).
+    """
     m, (n1,) = tables
     y = between(u[0], 1, m)
     x0 = y * _floor(between(u[1], y, m) / y)
@@ -147,6 +173,10 @@ def _b1(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _b2(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """β(w_1 + w_1·x_0 + 2x_0·x_1 + m) + min(x_1·S_2, S_2 + x_1·m·β) < w_1·Th·log₂N_1, F F S_2.
+
+    x_0 ≤ m, w_1 ≤ n_1, and x_0·x_1 draws from m values cover Th of them but for a share 2^-(x_1·w_1·β).
+    """
     m, (n1,) = tables
     β, S_2 = stack.β, stack.S[2]
     k, w1 = between(u[0], 0.5, m - 1), between(u[2], 1, n1)
@@ -158,6 +188,10 @@ def _b2(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _b4(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """β(2w_1 + 2h + b + x - 1) + x·S_2 < w_1·x·log₂N_1, F F S_2.
+
+    h, b ≤ m, w_1 ≤ n_1, and h(x - 1) < b(h - w_1·β): pairs of values at h - 1 entries, b of them at one.
+    """
     m, (n1,) = tables
     β, S_2 = stack.β, stack.S[2]
     w1 = _up_to(u[0], 1, n1)
@@ -168,6 +202,14 @@ def _b4(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _e(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = 1 + w_1·w_2:
+
+        S_0 + S_1 + β(A + x_1·m + x_2·w_1·m + x_1·A) + (x_1·S_1 + 1)(x_2 + 1) + 1 + x_1·x_2·S_2
+            < w_2·Th·log₂N_2
+
+    x_1 - 1 < m·2^(-S_0/m), and x_2·w_1·x_1 draws from N_1 values cover Th but for 2^-(x_2·D), where
+    D = S_0 + β·A + x_1·S_1 + 1.
+    """
     m, (n1, n2) = tables
     β, (S_0, S_1, S_2) = stack
     N1, w1, w2 = m * n1, between(u[0], 1, n1), _up_to(u[1], 1, n2)
@@ -181,6 +223,14 @@ def _e(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _d(tables: Tables, stack: SharpStack, u: Point) -> Found:
+    """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = w_1·w_2:
+
+        S_0 + S_1 + β(x_0(1+A) + A·x_0·x_1 + x_0·x_1[S_2>0] + U + V) + x_1·x_2(S_1+S_2) + 1 < w_2·Th_2·log₂N_2
+        U = m + (x_1 - 1)·(m if S_0 else x_0),     V = N_1 + (x_2 - 1)·w_1·(m if S_0 else Th_1)
+
+    x_0·x_1 draws from m values cover Th_1 but for 2^-(x_0·x_1·S_0/m), x_2·w_1·Th_1 draws from N_1 values
+    Th_2 but for 2^-(x_2·D), D = S_0 + β·x_0(1+A) + x_1·S_1.
+    """
     m, (n1, n2) = tables
     β, (S_0, S_1, S_2) = stack
     N1, w1, w2 = m * n1, between(u[0], 1, n1), between(u[1], 1, n2)
@@ -205,7 +255,10 @@ def _margin(entries: float, N: float, has: float) -> float:
 
 
 def _lf(tables: Tables, stack: SharpStack, u: Point) -> Found:
-    """Below 1 if p* = 2^(-S_0/m) is beyond reach."""
+    """d(p*‖1/N_1) ≤ (S_0 + n_1·β)/(n_1·m),  d(p‖p*) ≤ S_0/m, S_0 F; any number of tables.
+
+    Below 1 if p* = 2^(-S_0/m) is beyond reach.
+    """
     m, (n1,) = tables
     S_0 = stack.S[0]
     p = 2 ** (-S_0 / m)
@@ -213,7 +266,10 @@ def _lf(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _lf_split(tables: Tables, stack: SharpStack, u: Point) -> Found:
-    """Below 1 if all but the heavy share is beyond reach."""
+    """p ≤ (S_0/m + log₂e/e)/c + p',  d(p'‖1/N_1) ≤ S_0/(n_1·m) + β·2^c/m,  c = c4/4.
+
+    Below 1 if all but the heavy share is beyond reach.
+    """
     m, (n1,) = tables
     S_0 = stack.S[0]
     c4 = between(u[0], 1, 4 * log2(m))
@@ -222,7 +278,10 @@ def _lf_split(tables: Tables, stack: SharpStack, u: Point) -> Found:
 
 
 def _b3(tables: Tables, stack: SharpStack, u: Point) -> Found:
-    """Below 1 if for some v the distance is at most v and 1 - v is beyond reach."""
+    """F F:  p ≤ p* + v,  d(p*‖1/N_1) ≤ β(3m - 1 + 2n_1)/(n_1·m),  1 - h((1-v)/2) ≤ β/m.
+
+    Below 1 if for some v the distance is at most v and 1 - v is beyond reach.
+    """
     m, (n1,) = tables
     v, β = u[0], stack.β
     distance = log2((1 - _entropy((1 - v) / 2)) * m / β)

@@ -9,9 +9,11 @@ from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
+from limen.mixers.log_linear import LogLinear
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems._states import power_of_two
+from limen.theorems._states import parts_of, power_of_two, without_state
+from limen_check.cannot.bound import streaming_state
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,15 @@ class LogLinearState(Theorem):
         ),
     )
 
+    @staticmethod
+    def at(case: Case) -> Bound | NoStatement:
+        """S ≥ log₂ #rows at the last power of two up to the cut, where one matrix per head is left."""
+        if not any(isinstance(part.mixer, LogLinear) for part in parts_of(case)):
+            return NoStatement("there is no log_linear layer", elsewhere=True)
+        return without_state(case) or stated("log_linear_state", streaming_state, case)
+
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
-        return stated("log_linear_state", Case(task, architecture, steps))
+        return self.at(Case(task, architecture, steps))
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         t = power_of_two(task)
@@ -70,5 +79,5 @@ class LogLinearState(Theorem):
         return (Need("log_linear", bound, rows.bits),)
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
-        average = stated("log_linear_state", Case(task, architecture, steps, "average"))
+        average = self.at(Case(task, architecture, steps, "average"))
         return Ceiling.of(average, "log_linear_state: after 2^r tokens one matrix a head is left of them")

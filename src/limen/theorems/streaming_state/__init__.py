@@ -11,7 +11,8 @@ from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems._states import answered
+from limen.theorems._states import answered, without_state
+from limen_check.cannot.bound import streaming_state
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,23 @@ class StreamingState(Theorem):
         Formal("streaming_state_attained.v", "eva_tight", "the bound of eva is attained"),
     )
 
+    @staticmethod
+    def at(case: Case) -> Bound | NoStatement:
+        """S ≥ log₂ #rows(t), S the bits of all states after t tokens.
+
+        On average d(p‖1/A) ≤ S/m: one of n symbols of A is asked for, each as likely, m of them before t.
+        """
+        t = case.sizes.get("t", case.task.cut)
+        if not 0 < t < case.task.length:
+            return NoStatement(f"the cut must come after 1..{case.task.length - 1} tokens, not after {t}")
+        return without_state(case) or stated("streaming_state", streaming_state, case)
+
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
-        at_the_cut = stated("streaming_state", Case(task, architecture, steps))
+        at_the_cut = self.at(Case(task, architecture, steps))
         if isinstance(at_the_cut, NoStatement) or at_the_cut.excludes:
             return at_the_cut
         cases = (Case(task, architecture, steps, sizes={"t": task.cut + beside}) for beside in (-1, 1))
-        beside = (stated("streaming_state", case) for case in cases)
+        beside = map(self.at, cases)
         return next((b for b in beside if isinstance(b, Bound) and b.excludes), at_the_cut)
 
     def needs(self, task: Task) -> tuple[Need, ...]:
@@ -56,7 +68,7 @@ class StreamingState(Theorem):
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         t = answered(task)
         sizes = {} if t == task.cut else {"t": t}
-        average = stated("streaming_state", Case(task, architecture, steps, "average", sizes))
+        average = self.at(Case(task, architecture, steps, "average", sizes))
         return Ceiling.of(
             average, "streaming_state: the state has too few bits to answer every possible question"
         )

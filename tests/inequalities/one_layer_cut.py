@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from inequalities.cuts import (
+    Family,
+    message_bits,
+    one_layer,
+    query_bits,
+    sets_bits,
+    sides,
+    supports_bits,
+    with_one_more,
+)
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
@@ -14,17 +24,7 @@ from limen.tasks.is_tree import IsTree
 from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
-from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import (
-    Family,
-    message_bits,
-    one_layer,
-    query_bits,
-    sets_bits,
-    sides,
-    supports_bits,
-    with_one_more,
-)
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

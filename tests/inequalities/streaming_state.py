@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from inequalities.states import sides, states_of
 from limen.core.theorem import NoStatement
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._states import sides, states_of
+from limen.theorems import Accuracy, Case, Sides
 
 
 def inequality(case: Case) -> Sides | Accuracy | NoStatement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inequalities.cuts import Family, one_layer
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
@@ -9,8 +10,7 @@ from limen.core.theorem import NoStatement
 from limen.tasks.cgram import Cgram
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
-from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import Family, one_layer
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

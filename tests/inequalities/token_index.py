@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from inequalities.two_sum import OTHER, alone
 from limen.core.architecture import P
 from limen.core.theorem import NoStatement
 from limen.mixers.top_k import TopK
 from limen.tasks.two_sum import TwoSum
-from limen.theorems._case import Case, Sides
-from limen.theorems._two_sum import OTHER, alone
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

@@ -44,47 +44,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
-from limen.core.architecture import Architecture
+from inequalities.cover import covers
+from inequalities.sharp import SHARP
+from inequalities.stages import Stage, by_stages
 from limen.core.bits import ceil_bits, power_bits
-from limen.core.graph import Graph
 from limen.core.theorem import NoStatement
-from limen.errors import BadInput, counted
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems.composition_depth.cover import covers
-from limen.theorems.composition_depth.sharp import SHARP
-from limen.theorems.composition_depth.stages import Stage, Wires, by_stages
-
-WRITTEN = 2**15  # bits of a size that is calculated with
-
-
-class Levels(NamedTuple):
-    """Bits by level."""
-
-    β: tuple[int, ...]
-    ω: tuple[int, ...]
-    σ: tuple[int, ...]
-
-    def placed(self, μ: Sequence[int], L: int) -> Levels:
-        """Level a becomes μ[a]: any increasing relabelling is valid."""
-        levels = []
-        for bits in self:
-            at = [0] * L
-            for a, b in zip(μ, bits, strict=True):
-                at[a] = b
-            levels.append(tuple(at))
-        return Levels(*levels)
-
-    @property
-    def wires(self) -> Wires:
-        """The same for route H: the widest reply of any level, and all states together."""
-        w = max(self.ω)
-        return Wires(w if self.ω[0] else 0, w, sum(self.σ))
+from limen.theorems import Accuracy, Case, Sides
+from limen.theorems.composition_depth.levels import WRITTEN, Levels, levels_of
 
 
 def inequality(case: Case) -> Sides | Accuracy | NoStatement:
@@ -106,40 +77,6 @@ def inequality(case: Case) -> Sides | Accuracy | NoStatement:
         return bits
     sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
     return ROUTES[case.route](Composition(task.m, task.n[: hops - 1]), bits, sizes)
-
-
-def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels | NoStatement:
-    """Bits by level W = 0..κ+Tφ < L, not yet relabelled, on texts of n tokens."""
-    if any(part.mixer.sees_future for layer in architecture.layers for part in layer.parts):
-        return NoStatement("a mixer that reads later tokens is not a decoder", elsewhere=True)
-    try:
-        graph = Graph.of(architecture, n)
-    except BadInput as error:  # it cannot read so long a text
-        return NoStatement(str(error))
-    return bits_by_level(graph, L, steps)
-
-
-def bits_by_level(graph: Graph, L: int, steps: int) -> Levels | NoStatement:
-    """The same of any graph."""
-    counted(steps)
-    if any(c.bits is None for c in graph.components):
-        return NoStatement("some mixer keeps every token, and its replies have no fixed size", elsewhere=True)
-    κ, φ = graph.κ, graph.φ
-    if κ + steps * φ >= L:
-        reached = f"κ + Tφ = {κ} + {steps}·{φ}" if steps else f"κ = {κ}"
-        return NoStatement(f"{reached} ≥ L = {L}: so many hops are not limited")
-    β, ω, σ = ([0] * (κ + steps * φ + 1) for _ in range(3))
-    sinks = graph.sinks
-    for step in range(steps + 1 if φ else 1):  # without full components a step brings no replies
-        found = graph.levels(κ + (step - 1) * φ if step else -1)
-        for i, (c, level) in enumerate(zip(graph.components, found, strict=True)):
-            bits = c.bits or 0
-            if c.full:
-                ω[level.W] += bits
-                β[level.W] += bits if step == 0 and i not in sinks else 0
-            elif step == 0:
-                σ[level.W] += bits
-    return Levels(tuple(β), tuple(ω), tuple(σ))
 
 
 @dataclass(frozen=True)
@@ -264,11 +201,11 @@ def _by_stages(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Si
 
 
 def _reached(values: int, d: int, among: int) -> int:
-    """⌈values·2^(-d/among)⌉, or a little less."""
+    """⌈values·2^(-d/among)⌉, or a little less; some value is always reached."""
     with ctx.workprec(96 + values.bit_length() + d.bit_length()):
         exponent = arb(fmpz(d)) / fmpz(among)
         least = arb(fmpz(values)) * (-exponent * arb.const_log2()).exp() if exponent < 2 * WRITTEN else arb(0)
-        return max(0, ceil_bits(least.lower()))
+        return max(1, ceil_bits(least.lower()))
 
 
 def _read(sizes: Mapping[str, int], found: Levels, L: int, names: list[str]) -> Levels | NoStatement:

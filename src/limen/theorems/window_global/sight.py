@@ -1,32 +1,14 @@
-"""The inequality of `window_global`: what is out of reach against the first tokens."""
+"""What the tokens of a stack of windows know of a text."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture, Part
-from limen.core.bits import power_bits
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.window import Window
-from limen.theorems._case import Case, Sides
-from limen.theorems._states import rows_unknown
-
-
-def inequality(case: Case) -> Sides | NoStatement:
-    """g·log₂ vocab ≥ log₂ #rows of what is out of reach, R = Σ (W-1) tokens before the first that answers."""
-    if case.steps:
-        return NoStatement("chain of thought moves on, and so does what is in reach")
-    task, view = case.task, sight(case.architecture)
-    if isinstance(view, NoStatement):
-        return view
-    if (t := out_of_sight(task, view)) < 1:
-        return NoStatement(f"all {task.length} tokens are in reach of the last ones")
-    rows = task.rows(t)
-    if rows is None:
-        return rows_unknown(task, t)
-    return Sides(needs=rows.bits, has=power_bits((task.vocab, min(view.first, t))))
 
 
 class Sight(NamedTuple):

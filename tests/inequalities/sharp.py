@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
+from inequalities.cover import covers
+from inequalities.entropy import highest, total_variation
 from limen.core.architecture import Architecture, Layer
 from limen.core.bits import log2, power_bits
 from limen.core.graph import most_bits
@@ -26,9 +28,7 @@ from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.tasks.composition import UNIFORM, Composition
 from limen.tasks.facts import Facts
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._entropy import highest, total_variation
-from limen.theorems.composition_depth.cover import covers
+from limen.theorems import Accuracy, Case, Sides
 
 Statement = Sides | Accuracy | NoStatement
 

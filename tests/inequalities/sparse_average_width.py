@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from inequalities.cuts import Family, one_layer, query_bits
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.softmax import Softmax
 from limen.tasks.sparse_average import SparseAverage
-from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import Family, one_layer, query_bits
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

@@ -19,7 +19,7 @@ from limen.core.bits import ceil_bits, log2, log2_binomial, power_bits
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
-from limen.theorems._case import Case, Sides
+from limen.theorems import Case, Sides
 
 _TERMS = 512  # of a sum that are added up, the largest ones
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from inequalities.states import parts_of, power_of_two, sides, states_of
 from limen.core.theorem import NoStatement
 from limen.mixers.log_linear import LogLinear
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._states import parts_of, power_of_two, sides, states_of
+from limen.theorems import Accuracy, Case, Sides
 
 
 def inequality(case: Case) -> Sides | Accuracy | NoStatement:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from inequalities.cuts import Family, one_layer, supports_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.three_sum import ThreeSum
-from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import Family, one_layer, supports_bits
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from inequalities.cuts import sets_bits, supports_bits, with_one_more
+from inequalities.two_sum import alone
 from limen.core.architecture import P, Part
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
@@ -18,9 +20,7 @@ from limen.tasks.equality import Equality
 from limen.tasks.is_tree import IsTree
 from limen.tasks.sparse_average import SparseAverage
 from limen.tasks.three_sum import ThreeSum
-from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import sets_bits, supports_bits, with_one_more
-from limen.theorems._two_sum import alone
+from limen.theorems import Case, Sides
 
 
 class WholeBlocks(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from inequalities.block_cut import sparse_layer
 from limen.core.architecture import P
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.nearest_neighbor import NearestNeighbor
-from limen.theorems._case import Case, Sides
-from limen.theorems.block_cut.inequality import sparse_layer
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

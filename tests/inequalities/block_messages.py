@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
+from inequalities.entropy import highest
+from inequalities.two_sum import OTHER, alone
 from limen.core.architecture import P
 from limen.core.bits import log2, log2_binomial, power_bits
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.two_sum import TwoSum
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._entropy import highest
-from limen.theorems._two_sum import OTHER, alone
+from limen.theorems import Accuracy, Case, Sides
 
 _WRITTEN = 2**12  # bits of a sum of binomials that is written out as an integer
 _CUTS = 256  # how often the cells of rates of false alarms are cut: the ceiling is then some 10⁻³ too high

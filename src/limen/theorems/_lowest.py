@@ -1,0 +1,105 @@
+r"""The lowest ceiling on accuracy that an average case allows: a search in balls; the kernel decides.
+
+    d(p‖q) = p·log₂(p/q) + (1-p)·log₂((1-p)/(1-q))
+
+If a guess that is right by chance with probability q is given `deficit` bits about the answer, it is right
+with a probability p with d(p‖q) ≤ deficit.  (Data processing; the relation is convex, so it holds of means.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from heapq import heappop, heappush
+
+from flint import arb, ctx, fmpz
+
+from limen_check.cannot.depth import Average, Balanced
+
+_STEPS = 48  # halvings: the result is a float, exact, and at most 2^-48 above the truth
+_CUTS = 256  # how often the cells of rates of false alarms are cut: the ceiling is then some 10⁻³ too high
+
+
+def lowest(average: Average | Balanced) -> float:
+    """The least accuracy at which the average holds, or a little more."""
+    if isinstance(average, Balanced):
+        return _balanced(average)
+    numbers = (average.q, average.deficit)
+    with ctx.workprec(128 + 2 * max(max(x.numerator, x.denominator).bit_length() for x in numbers)):
+        p = highest(_ball(average.deficit), _ball(average.q))
+    if p == 1 or (average.slope == 1 and not average.shift):
+        return p
+    return min(1.0, math.nextafter(float((Fraction(p) - average.shift) / average.slope), math.inf))
+
+
+def divergence(p: arb, q: arb) -> arb:
+    """d(p‖q) in bits."""
+    return _part(p, q) + _part(1 - p, 1 - q)
+
+
+def highest(deficit: arb, chance: arb) -> float:
+    """The highest p with d(p‖chance) ≤ deficit, rounded up; 1 where the bits would do for certainty.
+
+    >>> highest(arb(0), arb("0.5")) - 0.5 < 1e-6, highest(arb(1), arb("0.5"))
+    (True, 1.0)
+    """
+    start = float(chance.upper())
+    return _last(start, lambda p: divergence(p, chance) > deficit)
+
+
+def _last(low: float, beyond: Callable[[arb], bool]) -> float:
+    """The end of an interval [low, 1] on which `beyond` is surely false, then true; rounded up."""
+    high = 1.0
+    if not low < 1 or not beyond(arb(high)):
+        return 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if beyond(arb(middle)) else (middle, high)
+    return high
+
+
+def _part(p: arb, q: arb) -> arb:
+    """p·log₂(p/q), 0 at p = 0."""
+    return arb(0) if p == 0 else p * (p / q).log() / arb.const_log2()
+
+
+def detected(average: Balanced, φ: float) -> float:
+    """The highest rate of true positives at a rate φ of false ones."""
+    with ctx.workprec(128):
+        ε, seen, told = map(_ball, average)
+        return _above(highest(told, ε + (1 - ε) * φ + seen) / (1 - ε))
+
+
+def _balanced(average: Balanced) -> float:
+    """max over φ of (detected(φ) + 1 - φ)/2, from above.
+
+    On a cell [a, b] of φ it is at most (detected(b) + 1 - a)/2; the cell with the most is cut in two.
+    d(p‖q) ≤ u gives p - q ≤ √(u·ln2/2) (Pinsker), and with it an accuracy that does not depend on φ; it is
+    the better one where little is told.
+    """
+    cells: list[tuple[float, float, float]] = []
+
+    def add(a: float, b: float) -> None:
+        heappush(cells, (-math.nextafter((detected(average, b) + (1 - a)) / 2, math.inf), a, b))
+
+    add(0.0, 1.0)
+    for _ in range(_CUTS):
+        _, a, b = heappop(cells)
+        add(a, (a + b) / 2)
+        add((a + b) / 2, b)
+    with ctx.workprec(128):
+        ε, seen, told = map(_ball, average)
+        anyway = (1 + (ε + seen + (told * arb.const_log2() / 2).sqrt()) / (1 - ε)) / 2
+    return min(1.0, -cells[0][0], _above(anyway))
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpz(x.numerator)) / arb(fmpz(x.denominator))
+
+
+def _above(x: arb) -> float:
+    """A float not below x, at most 1."""
+    return min(1.0, math.nextafter(float(x.upper()), math.inf))
