@@ -157,7 +157,14 @@ def test_there_is_a_golden_answer_of_every_command() -> None:
     assert {name_of(line.split()) for line in CASES} == set(every())
 
 
-@pytest.mark.parametrize("line", [line for line in CASES if "scheduler" not in line])
+# Four times the same search; test_docs.py and test_reports.py ask the same commands in `make test`.
+LONG = {"depth 2*softmax,linear --steps 3", "demo separation 4"}
+LINES = [line for line in CASES if "scheduler" not in line]
+
+
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=[pytest.mark.long] if line in LONG else []) for line in LINES]
+)
 def test_the_command_line_python_a_page_and_the_schema_give_one_report(line: str, out: Path) -> None:
     python, sent = CASES[line]
     words = line.replace("OUT", str(out)).split()
