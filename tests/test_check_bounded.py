@@ -141,7 +141,7 @@ def test_a_conversation_of_a_hundred_parties_in_long_numbers_is_refused_before_i
     monkeypatch.setattr(said_again, "transcript", never)
     for n, window in ((100, 4096), (5000, 1)):
         said, model = conversation(n, window)
-        with pytest.raises(BadInput, match="at most 1,073,741,824 are told again"):
+        with pytest.raises(BadInput, match="at most 1,073,741,824 are checked"):
             check_transcript(said, model)
         save(model, tmp_path / str(n))
         (tmp_path / str(n) / "said.json").write_bytes(encode(said))

@@ -9,8 +9,8 @@ import pytest
 from limen.hf import read
 from limen.hf.fields import Fields, defaults
 from limen.hf.formulas import FUNCTIONS
-from limen.hf.weights import Kind, NotCounted, Tensor, parameters, tensors, types
-from limen.hf.weights_table import Line, entry_of, headers, parsed
+from limen.hf.weights import NotCounted, Tensor, TensorKind, parameters, tensors, types
+from limen.hf.weights_table import TableLine, entry_of, headers, parsed
 
 SMALL = {"vocab_size": 1000, "intermediate_size": 96, "moe_intermediate_size": 32, "num_local_experts": 4}
 MORE: dict[str, dict[str, Any]] = {  # what a type's own sizes do not say
@@ -66,13 +66,18 @@ def test_a_tensor_says_what_an_engine_must_know() -> None:
     weights = listed({"model_type": "gpt_oss", "num_hidden_layers": 1, "num_local_experts": 32})
     experts = weights["model.layers.0.mlp.experts.gate_up_proj"]
     assert (experts.kind, experts.experts, experts.stacked, experts.columns) == (
-        Kind.EXPERTS, 32, (2880, 2880), 2880,
+        TensorKind.EXPERTS, 32, (2880, 2880), 2880,
     )  # fmt: skip
     assert weights["model.layers.0.mlp.experts.gate_up_proj_bias"].shape == (32, 5760)
     kinds = {name.removeprefix("model.layers.0."): tensor.kind for name, tensor in weights.items()}
-    assert kinds["model.embed_tokens.weight"] is Kind.EMBEDDING and kinds["lm_head.weight"] is Kind.HEAD
-    assert kinds["mlp.router.weight"] is Kind.ROUTER and kinds["input_layernorm.weight"] is Kind.NORM
-    assert kinds["self_attn.q_proj.bias"] is Kind.BIAS and kinds["self_attn.sinks"] is Kind.RAW
+    assert (
+        kinds["model.embed_tokens.weight"] is TensorKind.EMBEDDING
+        and kinds["lm_head.weight"] is TensorKind.HEAD
+    )
+    assert (
+        kinds["mlp.router.weight"] is TensorKind.ROUTER and kinds["input_layernorm.weight"] is TensorKind.NORM
+    )
+    assert kinds["self_attn.q_proj.bias"] is TensorKind.BIAS and kinds["self_attn.sinks"] is TensorKind.RAW
 
 
 def test_layers_that_are_alike_differ_in_their_place_alone() -> None:
@@ -95,7 +100,7 @@ def test_what_is_not_known_is_said_in_its_sentence() -> None:
         listed(config)
 
 
-def every_line(lines: Iterable[Line]) -> Iterator[Line]:
+def every_line(lines: Iterable[TableLine]) -> Iterator[TableLine]:
     for line in lines:
         yield line
         yield from every_line(line.below)

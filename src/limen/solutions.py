@@ -81,7 +81,7 @@ class SolveReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
 
 @dataclass(frozen=True, repr=False)
 class Solution(Result):
-    """What a construction is and what its run showed."""
+    """A construction with its sizes and the results of its run."""
 
     task: str
     construction: str
@@ -102,8 +102,8 @@ class Solution(Result):
     @property
     def certified(self) -> float | None:
         """The least margin on every input, derived by the kernel from the weights."""
-        certificate = self.proof and self.proof.certificate
-        return float(Fraction(certificate.margin)) if isinstance(certificate, Solves) else None
+        proof = self.proof and self.proof.certificate
+        return float(Fraction(proof.margin)) if isinstance(proof, Solves) else None
 
     @property
     def correct(self) -> bool:
@@ -111,7 +111,7 @@ class Solution(Result):
 
     @property
     def standing(self) -> str:
-        """What is known: right on every input, by the kernel; each was run; a sample was; wrong."""
+        """The verdict in words: right on every input by the kernel, run on all or on some; or wrong."""
         if not self.correct:
             return "wrong"
         if self.proof is not None:
@@ -139,9 +139,9 @@ def solve(
     encoder: bool = False,
     progress: Callable[[int, int], None] = lambda more, total: None,
 ) -> tuple[Solution, Model]:
-    """Runs all inputs (`every`, or where they are few), or `how` plain and as many hard ones.
+    """The solution after a run on all inputs (`every`, or where they are few), or `how` plain and hard ones.
 
-    `progress` is told how many inputs were just run, and how many there are to run.  In an encoder tokens see
+    `progress` is called with the number of inputs just run and the number to run.  In an encoder tokens see
     later ones.
     """
     task, start = construction.task, time.perf_counter()
@@ -181,14 +181,14 @@ def solve(
 
 
 def _worth_drawing(task: Task, model: Model) -> int:
-    """As many inputs as take some seconds: the work grows with n, or with n² where all positions are run."""
+    """The number of inputs that take some seconds: work grows with n, or n² where all positions are run."""
     n = task.length
     work = n if reads_only_the_embedding(model) else n * max(1, n // 64)
     return max(2, min(128, _TOKENS // work))
 
 
 def proved(construction: Construction, precision: str, encoder: bool = False) -> Accepted | None:
-    """The certificate that the kernel accepts: right on every input."""
+    """The accepted certificate that the construction is right on every input; None if there is none."""
     offered = Offer(construction, encoder, precision)
     proof = solves(offered)
     accepted = accept(proof, files_of(offered)) if isinstance(proof, Solves) else None
@@ -196,7 +196,7 @@ def proved(construction: Construction, precision: str, encoder: bool = False) ->
 
 
 def certificate(solution: Solution, model: Model, seed: int) -> Run:
-    """What the run showed; where there is one answer only, its margin has no end."""
+    """The certificate of the run; with a single possible answer its margin is infinite."""
     return Run(
         task=solution.task,
         weights=digest(model),
@@ -210,7 +210,7 @@ def certificate(solution: Solution, model: Model, seed: int) -> Run:
 
 
 def saved(solution: Solution, model: Model, folder: Path, seed: int) -> None:
-    """The model, what its run showed, and beside it what is proved, or again what was seen."""
+    """Writes the model, run.json, and certificate.json (kernel proof, else the run)."""
     seen = encode(certificate(solution, model, seed))
     proof = seen if solution.proof is None else solution.proof.content
     save(model, folder, (RUN, seen), (CERTIFICATE, proof))
@@ -218,7 +218,7 @@ def saved(solution: Solution, model: Model, folder: Path, seed: int) -> None:
 
 @dataclass(frozen=True)
 class Looks:
-    """Where the positions of a construction's model look on one hard input, and what its stream holds."""
+    """The attention of a construction's model on one hard input, and the columns of its stream."""
 
     title: str
     width: int
@@ -228,7 +228,7 @@ class Looks:
 
 
 def looks(construction: Construction, seed: int) -> Looks:
-    """Refused, before anything is run, where nobody could tell the tokens apart."""
+    """The attention of a construction's model; refused, before any run, for too many tokens to show."""
     n = construction.task.length + construction.steps
     if n > _DRAWN:
         raise BadInput(f"a picture shows at most {_DRAWN} tokens, {construction.task} has {n}")
@@ -276,7 +276,7 @@ class LeastReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
 
 
 class Corner(msgspec.Struct, frozen=True):
-    """At one width the fewest significant bits."""
+    """The fewest significant bits at one width."""
 
     width: int  # of the code, k
     works: int | None
@@ -284,7 +284,7 @@ class Corner(msgspec.Struct, frozen=True):
 
 
 class FrontierReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
-    """Precision against width: who has more of the one needs less of the other."""
+    """The least precision at each width: more of the one needs less of the other."""
 
     task: str
     construction: str
@@ -350,7 +350,7 @@ class Attempt:
 
     @property
     def how(self) -> int | None:
-        """How many inputs to draw; None: not said, or all."""
+        """The number of inputs to draw; None: not given, or all."""
         if self.check in (None, "exhaustive"):
             return None
         if not re.fullmatch("[0-9]{1,18}", str(self.check)):
@@ -358,7 +358,7 @@ class Attempt:
         return int(str(self.check))
 
     def run(self, progress: Callable[[int, int], None] = lambda more, total: None) -> tuple[Solution, Model]:
-        """The weights, run."""
+        """The solution and the model after a run."""
         every = self.check == "exhaustive"
         how, precision = self.how, runnable(self.precision)
         return solve(self.construction, precision, how, every=every, seed=self.seed, progress=progress)
@@ -377,7 +377,7 @@ class Attempt:
 
 
 def frontier(construction: Construction, how: int | None, seed: int) -> FrontierReport:
-    """Widths from the least with which words differ to twice the default, and at each the least precision."""
+    """The least precision at each width, from the least with different code words to twice the default."""
     _varies(construction)
     default = construction.words.k  # type: ignore[attr-defined]
     least = max(1, (construction.words.N - 1).bit_length())  # type: ignore[attr-defined]
@@ -399,25 +399,25 @@ def _varies(construction: Construction) -> None:
 
 
 def certified_range(construction: Construction, over: str | None) -> RangeReport:
-    """Of each format that the kernel knows the largest power of two, found by halving."""
+    """The largest power of two that the kernel certifies, for each format, found by halving."""
     size = _size(construction.task, over)
     rows = tuple(_reach(construction, size, precision) for precision in _FORMATS)
     return RangeReport(construction=str(construction), size=size, rows=rows)
 
 
 def _reach(construction: Construction, size: str, precision: str) -> Reach:
-    """Each power of two that is tried is derived by the kernel; those between are not looked at."""
+    """The largest certified power of two of one size; the kernel derives each one tried, none between."""
     refused: dict[int, str] = {}
 
     def works(log: int) -> bool:
         try:
             grown = replace(construction, task=replace(construction.task, **{size: 1 << log}))
-            derived = solves(Offer(grown, False, precision))
+            proof = solves(Offer(grown, False, precision))
         except BadInput as error:
-            derived = str(error)
-        if isinstance(derived, str):
-            refused[log] = derived
-        return not isinstance(derived, str)
+            proof = str(error)
+        if isinstance(proof, str):
+            refused[log] = proof
+        return not isinstance(proof, str)
 
     low, high = 0, next((log for log in _LOGS if not works(log)), _LOGS[-1] + 1)
     low = max((log for log in _LOGS if log < high), default=0)
@@ -438,14 +438,14 @@ Knob = Callable[[Construction, int], tuple[Construction, Precision]]  # what to 
 def smallest_precision(
     construction: Construction, how: int | None, seed: int, over: str | None
 ) -> list[Least]:
-    """For sizes up to the task's own, the fewest significant bits with which no tried answer is wrong."""
+    """The fewest significant bits with no wrong answer tried, for sizes up to the task's own."""
     return _smallest(construction, lambda c, t: (c, Significand(t)), 24, how, seed, over)
 
 
 def smallest_width(
     construction: Construction, precision: Precision, how: int | None, seed: int, over: str | None
 ) -> list[Least]:
-    """The same for the width `k` of the code, for constructions that leave it open."""
+    """The least width `k` of the code with no wrong answer tried, for constructions that leave it open."""
     _varies(construction)
 
     def knob(c: Construction, k: int) -> tuple[Construction, Precision]:
@@ -469,7 +469,7 @@ def _predicted(construction: Construction, precision: Precision) -> bool:
 
 
 def _least(most: int, works: Callable[[int], bool]) -> int | None:
-    """The least number from which on all up to `most` work: from the top down to the first that does not."""
+    """The least number such that it and all up to `most` work, found from the top down; None if none does."""
     failure = next((number for number in range(most, 0, -1) if not works(number)), 0)
     return failure + 1 if failure < most else None
 

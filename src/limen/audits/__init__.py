@@ -1,4 +1,4 @@
-"""A real model's config -> its cache in bytes, its state, its limits; and all of it as plain data.
+"""A real model's config: its cache in bytes, its state, its limits.
 
 Names are found when they are first asked for, so that a module of this package is loaded without the others.
 """

@@ -39,7 +39,7 @@ _MOST = 2**40  # the largest n that is looked at
 
 @dataclass(frozen=True)
 class Limit:
-    """From n on a theorem rules the task out."""
+    """The n from which on a theorem rules a task out."""
 
     name: str
     n: int
@@ -84,12 +84,12 @@ class Audit(Result):
 
     @property
     def block_bytes(self) -> int | None:
-        """Bytes of a block over all layers that share it."""
+        """The bytes of a block in all layers that share it; None for engines without blocks."""
         return self.plan and self.plan.block_bytes
 
     @property
     def blocks(self) -> int | None:
-        """Blocks of one request."""
+        """The number of blocks of one request; None for engines without blocks."""
         return self.plan and self.plan.request(self.request.context, self.request)
 
     @cached_property
@@ -98,7 +98,7 @@ class Audit(Result):
 
     @cached_property
     def tensors(self) -> list[tuple[Kept, int]]:
-        """Those that the engine keeps, and in how many layers."""
+        """The tensors that the engine keeps, and in how many layers."""
         return self.engine.tensors(self.stack, self.request)
 
     @property
@@ -114,40 +114,40 @@ class Audit(Result):
         return self.dtypes.conv or self._own(Use.CONVOLUTION)
 
     def _own(self, use: Use) -> str:
-        """As the model's own code keeps it."""
+        """The dtype in which the model's own code keeps a tensor."""
         wide = any(kept.wide for kept, _ in self.tensors if kept.use is use)
         return "float32" if wide else self.dtypes.model
 
     @property
     def kv_bytes_per_token(self) -> Fraction:
-        """What one token more costs while no window is full."""
+        """The bytes of one more token while no window is full."""
         windows = [(k, times) for k, times in self.tensors if isinstance(k.rows, LastTokens)]
         return self.kv_bytes_per_late_token + sum(self._row(k) * times for k, times in windows)
 
     @property
     def kv_bytes_per_late_token(self) -> Fraction:
-        """What one token more costs once all windows are full."""
+        """The bytes of one more token once all windows are full."""
         rows = (self._row(k) * k.rows.late * times for k, times in self.tensors)
         return sum(rows, Fraction(0))
 
     def _row(self, kept: Kept) -> Fraction:
-        """Bytes, on one rank."""
+        """The bytes of one row of a tensor, on one rank."""
         return self.engine.width(kept, self.request, self.bits) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """Bytes of all sequences on one rank, after n tokens (default: the context)."""
+        """The bytes of the wanted tensors on one rank, all sequences, after n tokens (default: context)."""
         n = self.request.context if n is None else n
         tensors = [(k, times) for k, times in self.tensors if wanted(k)]
         return self.engine.bytes_of(tensors, n, self.request, self.bits)
 
     @property
     def kv_bytes(self) -> int:
-        """Keys and values, of every token and of windows."""
+        """The bytes of keys and values, of every token and of windows."""
         return self.bytes_of(lambda k: k.use in (Use.KV, Use.INDEX))
 
     @property
     def window_bytes(self) -> int:
-        """Keys and values of windows."""
+        """The bytes of keys and values of windows."""
         return self.bytes_of(lambda k: not k.grows and k.use in (Use.KV, Use.INDEX))
 
     @property
@@ -160,7 +160,7 @@ class Audit(Result):
 
     @property
     def state_bytes(self) -> int:
-        """Whatever does not grow with the text: recurrences, convolutions, windows."""
+        """The bytes that do not grow with the text: recurrences, convolutions, windows."""
         return self.bytes_of(lambda k: not k.grows)
 
     @property
@@ -173,7 +173,7 @@ class Audit(Result):
         return None if self.request.memory is None else self.requests_in(self.request.memory)
 
     def requests_in(self, pool: int) -> float | None:
-        """Requests of full length in a cache of so many bytes; None for engines without blocks."""
+        """The requests of full length that a pool of so many bytes holds; None for engines without blocks."""
         if self.plan is None or self.blocks is None:
             return None
         return max(pool, 0) // self.plan.block_bytes / self.blocks
@@ -189,7 +189,7 @@ class Audit(Result):
 
     @property
     def peak_bytes(self) -> int:
-        """The most that the cache takes on the way to the context: an open block of r tokens is emptied.
+        """The most bytes of the cache at any length up to the context; an open block of r tokens is emptied.
 
         It is fullest at a length ≡ -1 (mod r), so the last such lengths count, of r that divide one another.
         """
@@ -199,7 +199,7 @@ class Audit(Result):
 
     @property
     def minimal_bytes(self) -> int:
-        """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
+        """The bytes that the next token needs in these precisions, nothing rounded up or kept for later."""
         request, none = replace(self.request, slots=None), engine("minimal")
         bits = (
             min(by.width(k, request, self.bits) for by in (none, self.engine))
@@ -210,17 +210,17 @@ class Audit(Result):
         return -(-sum(bits, Fraction(0)) // 8)
 
     def cache_bytes_after(self, n: int) -> int:
-        """All of it, with what the engine leaves unused."""
+        """The bytes of the cache after n tokens, with what the engine leaves unused."""
         return self.bytes_of(lambda _: True, n) + self.engine.padding(self.stack, n, self.request, self.bits)
 
     def held_bits_per_token(self, n: int) -> float:
-        """Bits that the part that does not grow holds of n tokens, at most, for each of them."""
+        """The bits of the fixed-size state divided by n: the most that it can hold of each token."""
         bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
         return float(sum(bits, Fraction(0)) / n)
 
     @property
     def weights_bytes(self) -> int | None:
-        """As said, or the parameters in their dtype, shared by the ranks; None where they are not counted."""
+        """The bytes of the weights on one rank: as given, or parameters times dtype; None if not counted."""
         if self.request.weights is not None or self.stack.parameters is None:
             return self.request.weights
         name = self.request.weights_dtype
@@ -231,14 +231,14 @@ class Audit(Result):
 
     @property
     def room(self) -> int | None:
-        """What the weights leave of the memory to the cache."""
+        """The bytes of memory that the weights leave to the cache."""
         if self.request.memory is None or self.weights_bytes is None:
             return None
         return self.request.memory - self.weights_bytes
 
     @property
     def fits(self) -> bool | None:
-        """Whether the cache has room beside the weights; one of vLLM's blocks is nobody's."""
+        """Whether the cache fits beside the weights; vLLM keeps one block unused."""
         return None if self.room is None else self.peak_bytes + (self.block_bytes or 0) <= self.room
 
     @property
@@ -250,23 +250,23 @@ class Audit(Result):
 
     @cached_property
     def longest_context(self) -> int | None:
-        """The most tokens a sequence whose cache fits beside the weights."""
+        """The most tokens of a sequence whose cache fits beside the weights."""
         return self._most(lambda n: self.asking(context=n))
 
     @cached_property
     def largest_batch(self) -> int | None:
-        """The most sequences of the context asked for; where they share a pool, it has room for all."""
+        """The most sequences of the requested context that fit at once."""
         n = self.request.context if self.request.unified and self.engine.name == "llamacpp" else 0
         return self._most(
             lambda count: self.asking(sequences=count, context=n * count or self.request.context)
         )
 
     def asking(self, **other: Any) -> Audit:
-        """The same model under a request that differs in this."""
+        """The audit of the same model with some options changed."""
         return replace(self, request=replace(self.request, **other))
 
     def _most(self, asking: Callable[[int], Audit]) -> int | None:
-        """The largest number up to 2**40 that fits."""
+        """The largest number up to 2**40 with which the cache fits."""
         if self.room is None:
             return None
         low, high = 0, _MOST + 1
@@ -277,24 +277,24 @@ class Audit(Result):
 
     @cached_property
     def failures(self) -> list[str]:
-        """What was required and does not hold."""
-        failures, request = [], self.request
+        """The requirements that do not hold, in words."""
+        reasons, request = [], self.request
         if request.max_cache is not None and self.peak_bytes > request.max_cache:
-            failures.append(
+            reasons.append(
                 f"the cache takes {self.peak_bytes:,} bytes; at most {request.max_cache:,} are allowed"
             )
         if (missing := self.missing) is not None:
-            failures.append(self._short_by(missing))
+            reasons.append(self._short_by(missing))
         for text in request.needs:
             task = Task.parse(text)
             if (evidence := ruled_out(task, self.stack.architecture)) is not None:
                 bound = evidence.certificate
                 assert isinstance(bound, Bound)  # nothing else rules out
-                failures.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
-        return failures
+                reasons.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
+        return reasons
 
     def _short_by(self, missing: int) -> str:
-        """What does not fit, what does in the memory that there is, and how much memory would do."""
+        """What does not fit, what would fit in this memory, and how much memory would do, in words."""
         memory, context = self.request.memory or 0, self.request.context
         fullest = " at its fullest" if self.peak_bytes > self.cache_bytes else ""
         cache = f"a cache of {in_bytes(self.peak_bytes)}{fullest}"
@@ -313,67 +313,63 @@ class Audit(Result):
 
     @cached_property
     def remarks(self) -> list[str]:
-        """What a reader of the figures should know."""
-        request, remarks = self.request, [*self.stack.remarks]
+        """Remarks for a reader of the figures."""
+        request, lines = self.request, [*self.stack.remarks]
         positions = self.stack.positions
         if positions is not None and request.context > positions:
-            remarks.append(
-                f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}"
-            )
-        wished, declared = request.dtypes, self.declared
-        for what, wish, own, taken, where in (
-            ("keys and values", wished.kv, declared.kv, self.dtypes.kv, declared.kv_field),
-            ("recurrent states", wished.state, declared.state, self.dtypes.state, declared.state_field),
+            lines.append(f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}")
+        dtypes, declared = request.dtypes, self.declared
+        for what, wanted, own, taken, where in (
+            ("keys and values", dtypes.kv, declared.kv, self.dtypes.kv, declared.kv_field),
+            ("recurrent states", dtypes.state, declared.state, self.dtypes.state, declared.state_field),
         ):
-            if own is not None and wish is None:
+            if own is not None and wanted is None:
                 how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
-                remarks.append(f"{what} in {taken}, {how}")
+                lines.append(f"{what} in {taken}, {how}")
         if request.memory is not None and request.weights is None and self.weights_bytes is not None:
-            remarks += self._of_weights()
-        return remarks + self.engine.remarks(self.stack, request, self.dtypes)
+            lines += self._of_weights()
+        return lines + self.engine.remarks(self.stack, request, self.dtypes)
 
     def _of_weights(self) -> list[str]:
-        """What the count of the weights leaves out."""
-        remarks = []
+        """Remarks on what the count of the weights leaves out."""
+        lines = []
         if self.stack.inside:
-            remarks.append(
-                "weights of the text decoder alone; vision and audio towers come on top (--weights)"
-            )
+            lines.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if self.declared.quantised and self.request.weights_dtype is None:
             counted = f"weights are counted in {self.dtypes.model}"
-            remarks.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
-        return remarks
+            lines.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
+        return lines
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
-    """Reads a config and asks every theorem."""
-    dtypes_declared, dtypes, stack = _read(config, source, request)
+    """The audit of a config, with the limits of every theorem."""
+    stated, dtypes, stack = _read(config, source, request)
     stored = getattr(config, "weights", None)
-    return Audit(source, stack, request, dtypes_declared, dtypes, limits(stack.architecture), stored)
+    return Audit(source, stack, request, stated, dtypes, limits(stack.architecture), stored)
 
 
 def architecture_of(path: str) -> Architecture:
-    """The stack that the audit of a model speaks about, unless its request says otherwise."""
+    """The stack of a model's config, with the audit's default options."""
     return _read(*load(path), Request())[2].architecture
 
 
 def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
-    dtypes_declared = declared(config, source)
-    dtypes = engine(request.engine).dtypes(request.dtypes, dtypes_declared, type_of(config, source))
+    stated = declared(config, source)
+    dtypes = engine(request.engine).dtypes(request.dtypes, stated, type_of(config, source))
     stack = read(config, source, dtypes.bits)
     if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
         stack = replace(stack, parameters=counted, uncounted=None)
-    return dtypes_declared, dtypes, stack
+    return stated, dtypes, stack
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:
-    """For each task the least n from which on some theorem rules it out, if there is one."""
-    candidates = (_limit(name, family, architecture) for name, family in FAMILIES.items())
-    return tuple(limit for limit in candidates if limit is not None)
+    """The least n from which on some theorem rules a task out, for each task that has one."""
+    each = (_limit(name, family, architecture) for name, family in FAMILIES.items())
+    return tuple(limit for limit in each if limit is not None)
 
 
 def _limit(name: str, family: Callable[[int], Task], architecture: Architecture) -> Limit | None:
-    """The least n at which one of the theorems rules it out; what one does at some n, it does beyond."""
+    """The least n at which a theorem rules the task out; a theorem that does so at n does so beyond."""
     least: Limit | None = None
     for theorem, proof in theorems():
         low, high = LEAST - 1, least.n - 1 if least else _MOST  # another theorem must do it earlier
@@ -390,7 +386,7 @@ def _limit(name: str, family: Callable[[int], Task], architecture: Architecture)
 
 
 def load(path: str) -> tuple[Mapping[str, Any], str]:
-    """A config.json, a folder that has one, a GGUF file or a name on the hub; and where it was found."""
+    """The config of a config.json, a folder with one, a GGUF file or a name on the hub, and its source."""
     file = Path(path)
     if path.endswith(".gguf"):
         from limen.hf.gguf import header
@@ -406,7 +402,7 @@ def load(path: str) -> tuple[Mapping[str, Any], str]:
 
 
 def _from_hub(name: str) -> Path:
-    """The config of a model on the hub (or in the hub's cache on this machine); nothing else is fetched."""
+    """The config of a model on the hub (or in the hub's cache on this computer); nothing else is fetched."""
     if name.count("/") != 1 or name.startswith((".", "/")) or name.endswith(".json"):
         raise BadInput(
             f"{name}: no such file or folder; expected a config.json, a folder that has one or a .gguf file"
@@ -414,8 +410,8 @@ def _from_hub(name: str) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        needs = "a name on the hub needs the package huggingface_hub"
-        raise BadInput(f"{name}: no such file or folder; {needs}") from error
+        reason = f"{name}: no such file or folder; a name on the hub needs the package huggingface_hub"
+        raise BadInput(reason) from error
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # the error says it all
     try:
         return Path(hf_hub_download(name, "config.json"))

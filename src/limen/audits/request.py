@@ -1,4 +1,4 @@
-"""What is asked about a model: the options of `limen audit`, each written once."""
+"""The options of `limen audit`, each written once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _tasks(incomplete: str) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class Request(Asked):
-    """What is asked about every model."""
+    """The options of an audit, the same for every model."""
 
     kv_dtype: Annotated[
         str | None, Option("Precision of the KV cache: bfloat16, q8_0, … Default: the config's.")

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from limen.commands._found import find_schema, is_group, names
 
 if TYPE_CHECKING:
-    from limen.commands._line import Line
+    from limen.commands._line import CommandLine
 
 __all__ = ["answered", "find_schema", "is_group", "line", "names"]
 
 
-def line() -> Line:
+def line() -> CommandLine:
     """The command line of all commands; click is loaded for it alone."""
     from limen.commands import _shells
-    from limen.commands._line import Line
+    from limen.commands._line import CommandLine
 
     _shells.prepare()
-    return Line()
+    return CommandLine()
 
 
 def answered(name: str, body: bytes) -> bytes:

@@ -29,7 +29,7 @@ Start with: limen list, limen show eva, limen decide eva linear.
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class Line(click.Group):
+class CommandLine(click.Group):
     """All commands, or those of a folder."""
 
     def __init__(self, folder: str = "") -> None:
@@ -49,7 +49,9 @@ class Line(click.Group):
             return _old(cmd_name, quiet=ctx.resilient_parsing)
         if cmd_name not in names(self.folder):
             return None
-        return Line(cmd_name) if is_group(cmd_name) else _Typed(find(f"{self.folder} {cmd_name}".strip()))
+        return (
+            CommandLine(cmd_name) if is_group(cmd_name) else _Typed(find(f"{self.folder} {cmd_name}".strip()))
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -113,12 +113,12 @@ def _add(start: Path, line: str) -> None:
 def _completion() -> ShellComplete:
     from click.shell_completion import get_completion_class
 
-    from limen.commands._line import Line
+    from limen.commands._line import CommandLine
 
     register()
     kind = get_completion_class(_shell())
     assert kind is not None
-    return kind(Line(), {}, "limen", _ASK)
+    return kind(CommandLine(), {}, "limen", _ASK)
 
 
 def _shell() -> str:

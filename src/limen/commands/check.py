@@ -173,7 +173,7 @@ def _in_one_line(path: Path) -> Iterator[None]:
 
 
 def _content(path: Path, most: int = MOST_JSON) -> bytes:
-    """Of a plain file, if the kernel reads as much: a pipe may never end."""
+    """The bytes of a plain file, if the kernel reads as many: a pipe may never end."""
     if not is_file(path):
         raise BadInput(f"{path} is not a plain file")
     if (size := path.stat().st_size) > most:
@@ -217,7 +217,7 @@ def _beside(path: Path) -> object:
 
 
 def _files(folder: Path) -> tuple[bytes, bytes] | None:
-    """Of a model, for the kernel; None where there is none."""
+    """The two files of a model, for the kernel; None where there is no model."""
     header, weights = folder / HEADER, folder / WEIGHTS
     there = is_file(header) and is_file(weights)
     return (_content(header), _content(weights, MOST_WEIGHTS)) if there else None

@@ -28,7 +28,7 @@ _DECLARE: list[Callable[[str], object]] = []
 
 
 def draws(kind: str, drawers: Drawers) -> None:
-    """From now on values of the class with this name are drawn so."""
+    """Registers the renderers for values of the class with this name."""
     _DRAWERS[kind] = drawers
 
 
@@ -39,7 +39,7 @@ def declared_by(declare: Callable[[str], object]) -> None:
 
 
 def html(value: object) -> str | None:
-    """HTML by whoever draws the value's kind or one above it; None where nobody does."""
+    """The value as HTML, by the renderer of its class or of a base class; None if there is none."""
     drawers = _drawers(value)
     if drawers.html:
         drawn: str = _named(drawers.html)(value)

@@ -1,4 +1,4 @@
-"""The answer of a decision: what the certificate that the kernel accepted says, and OPEN without one."""
+"""The verdict of a decision: that of the certificate which the kernel accepted, or OPEN without one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from limen.errors import BadInput
 
 
 class Answer(StrEnum):
-    """What may be said of a task and an architecture."""
+    """The possible answers for a task and an architecture."""
 
     CAN = "can"
     CANNOT = "cannot"
@@ -42,7 +42,7 @@ class Argued:
 
 @dataclass(frozen=True)
 class Conjecture:
-    """A belief that says no: its name, and why it is about this case."""
+    """A conjecture by which the answer is no: its name, and why it applies to this case."""
 
     name: str
     why: str
@@ -53,7 +53,7 @@ class Conjecture:
 
 @dataclass(frozen=True)
 class Flip:
-    """The smallest value of one of the task's sizes with the verdict CANNOT; at the one below it is not.
+    """The smallest value of one of the task's sizes with the verdict CANNOT; the value below has another.
 
     Found by halving; where a bound is not monotone in the size there may be a smaller one.
     """
@@ -64,9 +64,9 @@ class Flip:
 
 
 def answer_of(evidence: Accepted | None, incomplete: bool = False) -> Answer:
-    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN: said here and nowhere else.
+    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN; decided here and nowhere else.
 
-    Where something that might decide it could not be asked, INCOMPLETE instead of OPEN.
+    INCOMPLETE instead of OPEN where something that might decide it could not be evaluated.
     """
     if evidence is None:
         return Answer.INCOMPLETE if incomplete else Answer.OPEN
@@ -110,9 +110,9 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Result):
-    """What is known of a task, an architecture and some steps of chain of thought.
+    """All results for a task, an architecture and a number of steps of chain of thought.
 
-    The answer is not stored: it is what the accepted certificate says.
+    The answer is not stored: it follows from the accepted certificate.
     """
 
     task: str  # every size spelled, as in certificates

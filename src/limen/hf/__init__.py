@@ -1,4 +1,4 @@
-"""Readers of Hugging Face configs: one small file a family, and the defaults of transformers as data.
+"""Real models' configs and engines: one small file a family, transformers' defaults as data.
 
 `read` turns a config.json into a `Stack` with neither torch nor transformers.  Names are found when they are
 first asked for, so that a module of this package is loaded without the others.

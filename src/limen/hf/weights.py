@@ -12,7 +12,7 @@ from limen.hf.fields import Fields
 from limen.hf.formulas import Scope
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Block, FixedRows, Kept, LastColumns, ModelLayer, Use
-from limen.hf.weights_table import Entry, Kind, Line, entry_of, part_of, types, words
+from limen.hf.weights_table import Entry, TableLine, TensorKind, entry_of, part_of, types, words
 
 _ATTENTION = (
     "full attention",
@@ -24,7 +24,11 @@ _ATTENTION = (
 )
 _LETTERS = {"heads": "h", "kv_heads": "h_kv", "head_dim": "d", "window": "W", "block": "B"}
 _MOST = 1024  # tensors of one line
-_UNNAMED = (Kind.EXPERTS, Kind.BIAS, Kind.RAW)  # parameters of their own, not the weight of a module
+_UNNAMED = (
+    TensorKind.EXPERTS,
+    TensorKind.BIAS,
+    TensorKind.RAW,
+)  # parameters of their own, not the weight of a module
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Tensor:
     """One tensor, under its name in transformers; `stacked`: the rows of each matrix that it holds."""
 
     name: str
-    kind: Kind
+    kind: TensorKind
     shape: tuple[int, ...]
     stacked: tuple[int, ...]
 
@@ -43,7 +47,7 @@ class Tensor:
     @property
     def experts(self) -> int:
         """How many experts have such matrices; 1 where there are none."""
-        return self.shape[0] if self.kind is Kind.EXPERTS else 1
+        return self.shape[0] if self.kind is TensorKind.EXPERTS else 1
 
     @property
     def columns(self) -> int:
@@ -101,7 +105,7 @@ def _of_layer(
     yield from (replace(tensor, name=place + tensor.name) for tensor in made)
 
 
-def _of_line(line: Line, scope: Scope, before: str) -> Iterator[Tensor]:
+def _of_line(line: TableLine, scope: Scope, before: str) -> Iterator[Tensor]:
     """One tensor with its bias, one for each j, or those of a part or of the lines below."""
     if not scope.holds(line.where):
         return
@@ -116,7 +120,7 @@ def _of_line(line: Line, scope: Scope, before: str) -> Iterator[Tensor]:
         yield from _of_line(one, inner, f"{before}{scope.text(line.path)}.")
 
 
-def _each(line: Line, scope: Scope) -> Iterator[Scope]:
+def _each(line: TableLine, scope: Scope) -> Iterator[Scope]:
     if not line.each:
         yield scope
         return
@@ -127,16 +131,16 @@ def _each(line: Line, scope: Scope) -> Iterator[Scope]:
         yield scope.where(j)
 
 
-def _tensor(line: Line, scope: Scope, name: str) -> Iterator[Tensor]:
+def _tensor(line: TableLine, scope: Scope, name: str) -> Iterator[Tensor]:
     sizes = [tuple(scope.size(piece) for piece in size.split("|")) for size in line.sizes]
     shape, kind = tuple(sum(pieces) for pieces in sizes), line.kind
-    rows = 1 if kind is Kind.EXPERTS else 0
+    rows = 1 if kind is TensorKind.EXPERTS else 0
     if not prod(shape):
         return
     yield Tensor(name if kind in _UNNAMED else f"{name}.weight", kind, shape, sizes[rows])
     if line.bias and scope.holds(line.bias):
         mark = "_" if kind in _UNNAMED else "."
-        yield Tensor(f"{name}{mark}bias", Kind.BIAS, shape[: rows + 1], shape[rows : rows + 1])
+        yield Tensor(f"{name}{mark}bias", TensorKind.BIAS, shape[: rows + 1], shape[rows : rows + 1])
 
 
 def _known(layer: ModelLayer) -> dict[str, Any]:
@@ -174,4 +178,4 @@ def _kept(blocks: Sequence[Block], use: Use) -> Iterator[Kept]:
     return (kept for block in blocks for kept in block.kept if kept.use is use)
 
 
-__all__ = ["Kind", "NotCounted", "Tensor", "parameters", "tensors", "types", "words"]
+__all__ = ["NotCounted", "Tensor", "TensorKind", "parameters", "tensors", "types", "words"]

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 
-class Kind(StrEnum):
+class TensorKind(StrEnum):
     """What a tensor is: by this an engine decides how many bits a number of it has."""
 
     EMBEDDING = "embedding"
@@ -24,22 +24,22 @@ class Kind(StrEnum):
     RAW = "raw"
 
 
-_BY_SIZES = (Kind.NORM, Kind.LINEAR, Kind.EXPERTS)  # of one, two and three sizes
+_BY_SIZES = (TensorKind.NORM, TensorKind.LINEAR, TensorKind.EXPERTS)  # of one, two and three sizes
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One line of an entry: a tensor by its sizes, or a part or further lines that stand at a path."""
 
     path: str
     where: str  # a condition, or nothing
     each: str = ""  # what j runs through
     sizes: tuple[str, ...] = ()
-    kind: Kind = Kind.LINEAR
+    kind: TensorKind = TensorKind.LINEAR
     bias: str = ""
     part: str = ""
     letters: Mapping[str, str] = field(default_factory=dict)
-    below: tuple[Line, ...] = ()
+    below: tuple[TableLine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class Entry:
     """What the table says of a type or of a part."""
 
     letters: Mapping[str, str] = field(default_factory=dict)
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TableLine, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()  # a condition, and why such weights are not counted
     dropped: tuple[str, ...] = ()
 
     @cached_property
-    def of_layer(self) -> tuple[Line, ...]:
+    def of_layer(self) -> tuple[TableLine, ...]:
         return tuple(line for line in self.lines if line.path.startswith("."))
 
     @cached_property
-    def of_model(self) -> tuple[Line, ...]:
+    def of_model(self) -> tuple[TableLine, ...]:
         return tuple(line for line in self.lines if not line.path.startswith("."))
 
     def over(self, older: Entry) -> Entry:
@@ -127,7 +127,7 @@ def _groups(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 def parsed(body: Iterable[str]) -> Entry:
     """The lines of one entry alone."""
     letters: dict[str, str] = {}
-    lines: list[Line] = []
+    lines: list[TableLine] = []
     refused, dropped = list[tuple[str, str]](), list[str]()
     for first, below in _groups(body):
         if re.match(r"\w+ = ", first):
@@ -142,19 +142,19 @@ def parsed(body: Iterable[str]) -> Entry:
     return Entry(letters, tuple(lines), tuple(refused), tuple(dropped))
 
 
-def _lines(text: str, below: tuple[str, ...]) -> Iterator[Line]:
+def _lines(text: str, below: tuple[str, ...]) -> Iterator[TableLine]:
     text, _, each = text.partition(" for j in ")
     text, _, where = text.partition(" if ")
     path, *rest = text.split()
     if below:
-        yield Line(path[:-1], where.strip(), below=parsed(below).lines)
+        yield TableLine(path[:-1], where.strip(), below=parsed(below).lines)
     elif path.endswith(":"):
         letters = dict(word.split("=", 1) for word in rest[1:])
-        yield Line(path[:-1], where.strip(), part=rest[0], letters=letters)
+        yield TableLine(path[:-1], where.strip(), part=rest[0], letters=letters)
     else:
-        kinds = [Kind(word) for word in rest if word in {*Kind}]
+        kinds = [TensorKind(word) for word in rest if word in {*TensorKind}]
         bias = "".join(word[1:] for word in rest if word.startswith("+"))
         sizes = tuple(word for word in rest if word not in kinds and not word.startswith("+"))
         kind = kinds[0] if kinds else _BY_SIZES[len(sizes) - 1]
         for one in path.split(","):
-            yield Line(one, where.strip(), each.strip(), sizes, kind, bias)
+            yield TableLine(one, where.strip(), each.strip(), sizes, kind, bias)

@@ -253,7 +253,7 @@ def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:
         made.append(
             Evidence(
                 "run",
-                f"{text} by {by} in {solution.precision}: {which} right{thought}, the least margin "
+                f"{text} by {by} in {solution.precision}: {which}, all right{thought}; least margin "
                 f"{solution.margin:.3g}",
                 run.certificate,
                 f"certificates/weights/{name}-{folder}/certificate.json",

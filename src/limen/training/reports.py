@@ -50,7 +50,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell: the accuracies of each start, by seed, and what may be said of them."""
+    """A cell: the accuracies of each start, by seed, and its outcome."""
 
     cell: str
     best_start: str
@@ -116,7 +116,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
 
 
 class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
-    """How many runs there are to be, how many are done, how many failed."""
+    """The numbers of runs planned, done and failed."""
 
     experiment: str
     size: str
@@ -136,7 +136,7 @@ class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
 
 
 class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):
-    """Every run, what the cells say, and what a query found."""
+    """Every run, the cells' outcomes, and the result of a query."""
 
     experiment: str
     experiments: tuple[ExperimentReport, ...]

@@ -26,7 +26,7 @@ def check_transcript(certificate: Transcript, model: Model) -> str | None:
     task = Task.parse(certificate.task)
     bits = work(model, task, len(certificate.players), certificate.arithmetic)
     if bits > _BITS:
-        raise BadInput(f"such a conversation takes about {bits:,} bits; at most {_BITS:,} are told again")
+        raise BadInput(f"such a conversation takes about {bits:,} bits; at most {_BITS:,} are checked")
     payable(model, task, 0, 1)
     tokens = task.checked(np.array(certificate.tokens))
     players = _named(shares(task, certificate.players), certificate)
