@@ -157,8 +157,12 @@ def test_there_is_a_golden_answer_of_every_command() -> None:
     assert {name_of(line.split()) for line in CASES} == set(every())
 
 
-# Four times the same search; test_docs.py and test_reports.py ask the same commands in `make test`.
-LONG = {"depth 2*softmax,linear --steps 3", "demo separation 4"}
+# Four times the same search; test_docs.py asks the same commands in `make test`.
+LONG = {
+    "depth 2*softmax,linear --steps 3",
+    "demo separation 4",
+    "table --row linear --column eva --out OUT/table",
+}
 LINES = [line for line in CASES if "scheduler" not in line]
 
 

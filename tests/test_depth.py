@@ -366,6 +366,7 @@ def test_depth_counts_hops(stack: str, steps: int, hops: int, plain: int, per_st
     assert json.loads(json.dumps(shown)) == shown and lines[0] == shown["architecture"]
 
 
+@pytest.mark.long
 def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
     shown, lines = depth("softmax,linear,2*softmax", 0)
     assert [(stop["layer"], stop["mixer"], stop["holds"]) for stop in shown["path"]] == [

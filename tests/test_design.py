@@ -186,7 +186,7 @@ def test_what_is_not_on_the_front_is_ruled_out_or_beaten() -> None:
     assert seen > 50
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tasks", "context", "layers", "width", "budget"),
     [

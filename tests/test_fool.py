@@ -73,6 +73,7 @@ def refused(
         assert not found["valid"] and not found["robust"] and reason in found["reason"], (changed, found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "strategy", [Needle(), LowEntropy(), Jumps(), ParallelJumps(4096), Coordinates(4096)]
 )

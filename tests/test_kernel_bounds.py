@@ -57,6 +57,7 @@ def reason(c: dict[str, Any]) -> str | None:
     return None
 
 
+@pytest.mark.long
 def test_the_kernel_accepts_what_the_theorems_say_and_no_bit_more() -> None:
     """Accepted where the producer says cannot; what is forged is refused, unless the producer proves it.
 
@@ -422,6 +423,7 @@ HOSTILE: list[tuple[str, str, str, str, dict[str, int]]] = [
 ]
 
 
+@pytest.mark.long
 def test_a_strangers_file_ends_soon_with_one_line() -> None:
     """In a process of its own: none of these is accepted, hangs or raises anything else."""
     certificates = [

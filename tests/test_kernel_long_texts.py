@@ -119,7 +119,7 @@ def test_gaps_that_grow_reach_where_fixed_ones_do_not(task: str, by: str, precis
         margin(packed(c.frame(), w), spelled(c.task), precision, 0, c.hints() or {})
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.long
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_machine_that_takes_two_thousand_steps(precision: str) -> None:
     """Ages up to 2,209 are 12 bits, so 4,096 sums: exact where the format holds them, refused where not."""

@@ -104,7 +104,7 @@ def forged(hints: Any, rng: np.random.Generator) -> Any:
     return hints
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("c", SMALL, ids=name)
 def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
     """The truth is a run over every input; it is needed for those damages alone that the kernel accepts."""

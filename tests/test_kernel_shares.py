@@ -257,7 +257,7 @@ FORGERIES: list[Callable[[Forged, Any], None]] = [
 DEEPER: list[Callable[[Forged, Any], None]] = [_two_places, _tie, _closing_ones_too]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_weights_that_err_are_refused(
@@ -269,7 +269,7 @@ def test_weights_that_err_are_refused(
     f.sound(precision, tmp_path)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.long
 @pytest.mark.parametrize("forge", DEEPER, ids=lambda forge: forge.__name__)
 def test_weights_that_err_on_brackets_of_level_three_are_refused(
     forge: Callable[[Forged, Any], None], tmp_path: Any

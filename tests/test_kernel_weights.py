@@ -279,7 +279,7 @@ def _handy() -> list[Construction]:
     return [c for _, c in best.values()]
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(22)
 @pytest.mark.parametrize("c", _handy(), ids=identifier)
 def test_no_damage_passes(c: Construction) -> None:
     """200 damages of weights, codes, readout, hints: none that is wrong passes, no margin is too high."""

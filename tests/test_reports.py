@@ -131,6 +131,7 @@ def test_every_command_has_its_kinds_of_report_and_every_kind_a_command_here() -
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_json_is_as_its_schema_says_and_holds_all_that_is_shown(kind: str, out: Path) -> None:
     """What is printed for people is drawn from the JSON alone: read back, it gives the same lines."""

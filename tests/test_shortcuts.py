@@ -44,6 +44,7 @@ def test_every_task_of_the_catalogue_is_tried() -> None:
     assert sorted(text.split("(")[0] for text in CEILINGS) == ids("tasks")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("text", "ceiling"), CEILINGS.items())
 def test_counting_does_not_solve_near_misses(text: str, ceiling: float) -> None:
     task = Task.parse(text)

@@ -256,6 +256,7 @@ linear(state_bits=0),softmax(reply_bits={0}),linear(state_bits=0) block_sparse(h
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("task", TINY.split())
 def test_a_ceiling_below_one_is_a_cannot(task: str) -> None:
     """States of 0 bits once had a ceiling of 1/2 and the verdict OPEN."""

@@ -162,7 +162,7 @@ def test_layers_of_different_sizes_multiply() -> None:
 # The reach, in layers that run
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.long
 @pytest.mark.parametrize("rest", [0, 2])
 def test_a_query_of_two_layers_depends_on_as_many_blocks_as_the_theorem_says(rest: int) -> None:
     """Messages tell the place alone (a key, no value), so another block matters only where it was opened.

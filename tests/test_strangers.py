@@ -241,6 +241,7 @@ def limited(*command: str | Path) -> subprocess.CompletedProcess[str]:
 ALONE = (sys.executable, "-I", "-S", files.__file__.rpartition("/")[0])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", COSTLY)
 def test_json_is_refused_in_one_pass_whatever_stands_in_it(what: str, tmp_path: Path) -> None:
     (tmp_path / "costly.json").write_text(COSTLY[what]())
@@ -263,6 +264,7 @@ def _sparse(path: Path) -> None:
         file.truncate(1 << 38)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("made", [_pipe, _endless, _sparse, Path.mkdir])
 def test_what_is_no_file_or_has_no_end_hides_no_verdict(made: Callable[[Path], None], tmp_path: Path) -> None:
     (tmp_path / "true.json").write_bytes(bound())

@@ -49,7 +49,7 @@ def test_no_file_has_fewer_checks_than_it_had(marks: dict[str, list[str]]) -> No
 def test_what_a_change_breaks_first_is_in_make_test(marks: dict[str, list[str]]) -> None:
     """No law, document, answer of a command or rule of the house is `long`, nor are all attacks on a rule."""
     long = {test: own for test, own in marks.items() if "long" in own}
-    first = re.compile(r"tests/test_(\w+_laws|docs|cli|reports|house|consistency|tiers)\.py::")
+    first = re.compile(r"tests/test_(\w+_laws|docs|cli|house|consistency|tiers)\.py::")
     assert set(filter(first.match, long)) == set()
     every, late = checks(marks), checks(long)
     assert [file for file in every if "attacks_on" in file and late[file] == every[file]] == []
