@@ -1,4 +1,4 @@
-"""What is limited, one folder a theorem: proof.md, its inequality, its free sizes, its refutation.
+"""What is limited, one folder a theorem: proof.md, its free sizes, its refutation; limen_check evaluates it.
 
 The words below are what a theorem is written in; they are loaded when they are first asked for, since the
 catalogue looks at this folder whenever it lists what there is.
