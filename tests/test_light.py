@@ -8,6 +8,7 @@ arrays: without it these are left out, and what is not looked at is called incom
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
