@@ -1,6 +1,5 @@
 """What `pip install limen` brings alone: theory, audit and kernel; running weights takes an extra.
 
-from collections import Counter
 Theorems need no numpy.  Constructions write their weights with it, and a matrix of answers is one of its
 arrays: without it these are left out, and what is not looked at is called incomplete.
 """
