@@ -14,7 +14,7 @@ from limen.errors import BadInput, shortened, unknown
 
 REQUIRED = inspect.Parameter.empty
 _SEVERAL = tuple, Sequence, Iterable
-_NUMBERS: dict[type, tuple[type, str]] = {int: (Integral, "an integer"), float: (Real, "a number")}
+_NUMBERS: dict[type, tuple[Any, str]] = {int: (Integral, "an integer"), float: (Real, "a number")}
 
 
 class Parameter(NamedTuple):
