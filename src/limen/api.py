@@ -54,6 +54,8 @@ class Group:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # copy and pickle look before there is a _name
+            raise AttributeError(name)
         if name not in names(self._name):
             raise AttributeError(f"limen.{self._name} has no function {name!r}")
         return getattr(import_module(f"limen.commands.{self._name}.{name}"), name)

@@ -52,18 +52,21 @@ class Request(Asked):
         ),
     ] = "minimal"
     memory: Annotated[
-        int | None, Option("Memory of the device, such as 24GiB; says what fits.", parse=device)
+        int | None,
+        Option("Memory of the device, such as 24GiB; says what fits.", parse=device, least=_DEVICE),
     ] = None
     weights: Annotated[
         int | None,
         Option(
-            "Size of the weights, such as 15GiB. Default: counted from the config.", parse=quantities.memory
+            "Size of the weights, such as 15GiB. Default: counted from the config.",
+            parse=quantities.memory,
+            least=0,
         ),
     ] = None
     weights_dtype: Annotated[str | None, Option("Precision of the weights. Default: the config's.")] = None
     max_cache: Annotated[
         int | None,
-        Option("Exit 1 if the cache is larger than this, such as 4GiB.", parse=quantities.memory),
+        Option("Exit 1 if the cache is larger than this, such as 4GiB.", parse=quantities.memory, least=0),
     ] = None
     needs: Annotated[
         tuple[str, ...],

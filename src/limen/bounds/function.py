@@ -14,6 +14,7 @@ from limen.bounds import _worker
 from limen.bounds.matrix import Entries, distinct_rows
 from limen.core.arrays import np
 from limen.errors import BadInput
+from limen.files.paths import is_file
 
 Answering = Callable[[tuple[int, ...]], Any]  # a function of the tokens
 MOST_INPUTS = 2**20  # that a function is asked for
@@ -35,7 +36,7 @@ class Function:
         file, _, name = text.rpartition(":")
         if not file or not name.isidentifier():
             raise BadInput(f"expected FILE.py:NAME, got {text}")
-        if not Path(file).is_file():
+        if not is_file(Path(file)):
             raise BadInput(f"there is no file {file}")
         return cls(Path(file), name, alphabet, length)
 

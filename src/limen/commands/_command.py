@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeV
 
 from limen.commands._parameter import Parameter, parameters_of
 from limen.core.renderers import Drawers, draws
+from limen.errors import BadInput
 from limen.files import own
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class Command(NamedTuple):
         each = next((parameter.name for parameter in self.parameters if parameter.option.each), None)
         if each is None or not isinstance(values.get(each), list | tuple):
             return self.ask(values, tell)
+        if not values[each]:
+            raise BadInput(f"{each}: at least one is expected, got none")
         several = tuple(self.ask({**values, each: one}, tell) for one in values[each])
         if len(several) == 1:
             return several[0]
@@ -152,14 +155,22 @@ def command_of(
         known = _known(run, (first, *parameters_of(request)), example, answers, picture, request, together)
         signature = inspect.signature(request)
 
-        @wraps(run)
-        def call(one: M, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            values = {first.name: one, **signature.bind(*args, **kwargs).arguments}
-            return known.ask(values)  # type: ignore[return-value]
+        whole = _together(inspect.signature(run), signature)
 
+        @wraps(run)
+        def call(*args: Any, **kwargs: Any) -> R:
+            return known.ask(whole.bind(*args, **kwargs).arguments)  # type: ignore[return-value]
+
+        call.__signature__ = whole  # type: ignore[attr-defined]  # what `help` shows: no `request` is taken
         return call
 
     return declared
+
+
+def _together(run: inspect.Signature, request: inspect.Signature) -> inspect.Signature:
+    """The thing that a function takes first, and the fields of its request."""
+    first = next(iter(run.parameters.values()))
+    return run.replace(parameters=[first, *request.parameters.values()])
 
 
 def _known(run: Callable[..., Any], parameters: tuple[Parameter, ...], *rest: Any) -> Command:

@@ -104,8 +104,13 @@ def _old(name: str, quiet: bool) -> click.Command:
         click.echo(printable(f"limen: {now}; the old name will go in the next release"), err=True)
     if name in OLD:
         return _Typed(find(OLD[name]))
-    which = click.Argument(["name"], shell_complete=lambda ctx, one, so_far: _going_on(so_far, every()))
+    which = click.Argument(["name"], shell_complete=lambda ctx, one, so_far: _going_on(so_far, _one_word()))
     return click.Command("schema", params=[which], callback=_old_schema, context_settings=_SETTINGS)
+
+
+def _one_word() -> list[str]:
+    """What `limen schema` knew; a name of two words would be two arguments."""
+    return sorted([*(name for name in every() if " " not in name), *OLD])
 
 
 def _old_schema(name: str) -> None:
@@ -135,7 +140,12 @@ class _Typed(click.Command):
         self.renamed = {p.option.old: p.flag for p in known.parameters if p.option.old}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [self.renamed.get(word, word) for word in args])
+        return super().parse_args(ctx, [self._today(word) for word in args])
+
+    def _today(self, word: str) -> str:
+        """A word with today's spelling of its flag: --tokens 4k, --tokens=4k."""
+        flag, equals, value = word.partition("=")
+        return f"{self.renamed.get(flag, flag)}{equals}{value}"
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         places = [one for one in self.params if isinstance(one, click.Argument)]

@@ -1,4 +1,4 @@
-"""A page's call: the name of a command and JSON in, JSON out; no file of this machine is read or run."""
+"""A page's call: a command's name and JSON in, JSON out; no file of this machine is read, written or run."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ def _sent(known: Command) -> list[Parameter]:
     for parameter in known.parameters:
         if parameter.option.local and parameter.required:
             raise BadInput(f"{known.name} reads {parameter.name} from this machine, so a page cannot call it")
+        if parameter.option.local and parameter.default is not None:
+            where = f"{known.name} writes to {parameter.default} on this machine"
+            raise BadInput(f"{where}, so a page cannot call it")
     return [parameter for parameter in known.parameters if not parameter.option.local]
 
 
@@ -55,7 +58,8 @@ def _type(parameter: Parameter) -> Any:
     if option.each:
         return dict[str, Any] | list[dict[str, Any]]  # the configs themselves
     if parameter.kind in (int, float):
-        about = msgspec.Meta(description=option.help, ge=option.least, le=option.most)
+        most = option.most if option.most is None or option.most < 2**63 else None  # msgspec takes no more
+        about = msgspec.Meta(description=option.help, ge=option.least, le=most)
     else:
         about = msgspec.Meta(description=option.help)
     one = Annotated[kind, about]
@@ -73,5 +77,5 @@ def _refuse(parameter: Parameter, values: dict[str, Any]) -> None:
 
 
 def _may_be_a_file(text: str) -> bool:
-    marks = "/" in text or "\\" in text or "\0" in text or text.endswith((".json", ".gguf"))
+    marks = any(sign in text for sign in "/\\\0:") or text.endswith((".json", ".gguf"))  # FILE.py:NAME, too
     return marks or os.path.lexists(text)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from limen.core.option import Argument, Option
-from limen.errors import BadInput, unknown
+from limen.errors import BadInput, shortened, unknown
 
 REQUIRED = inspect.Parameter.empty
 _SEVERAL = tuple, Sequence, Iterable
+_NUMBERS: dict[type, tuple[Any, str]] = {int: (Integral, "an integer"), float: (Real, "a number")}
 
 
 class Parameter(NamedTuple):
@@ -42,8 +44,12 @@ class Parameter(NamedTuple):
 
     def taken(self, value: Any) -> Any:
         """The value, checked; a text is parsed, and an object that is none of a page's passes as it is."""
-        if value is None or not self.several or self._whole(value):
+        if not self.several or value is None or self._whole(value):
             return self._one(value)
+        if isinstance(value, str) and not self.star:  # one text, not its letters
+            return (self._one(value),)
+        if not isinstance(value, Iterable):
+            raise BadInput(f"{self.name}: several values are expected, got {shortened(value)}")
         return tuple(map(self._one, value))
 
     def _whole(self, value: Any) -> bool:
@@ -55,9 +61,20 @@ class Parameter(NamedTuple):
             value = self._read(value)
         if self.words and isinstance(value, str) and value not in self.words:
             raise unknown(self.option.noun or self.name, value, self.words)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            self._in_range(value)
+        if self.kind in _NUMBERS and not (value is None and self.default is None):
+            self._numeric(value)
         return value
+
+    def _numeric(self, value: Any) -> None:
+        """Raises unless the value is a number, or several that one text held, of the right type and range."""
+        if isinstance(value, list):
+            for one in value:
+                self._numeric(one)
+            return
+        kind, called = _NUMBERS[self.kind]
+        if isinstance(value, bool) or not isinstance(value, kind) or value != value:
+            raise BadInput(f"{self.name} must be {called}, got {shortened(value)}")
+        self._in_range(value)
 
     def _read(self, text: str) -> Any:
         if self.option.parse is not None:

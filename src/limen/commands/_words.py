@@ -42,10 +42,16 @@ TaskText = Annotated[str, TASK]
 Stack = Annotated[StackLike, STACK]
 Steps = Annotated[int, Option("Steps of chain of thought.", least=0, most=STEPS)]
 Seed = Annotated[int, Option("Seed of the random numbers.", least=0)]
+TorchSeed = Annotated[int, Option("Seed of the random numbers.", least=0, most=2**62)]  # torch takes no more
 Precision = Annotated[str, Option("float64, float32, bf16, …", complete=_complete.precisions)]
 Size = Literal["quick", "standard", "full"]  # of an experiment
 Experiments = Annotated[str, Argument("Ids of experiments, or all.", complete=_complete.experiments)]
-CONTEXT = Option("Number of tokens in a sequence: 4096, 128k, 1M.", parse=quantities.tokens, line="128k")
+CONTEXT = Option(
+    "Number of tokens in a sequence: 4096, 128k, 1M.",
+    parse=quantities.tokens,
+    line="128k",
+    most=quantities.LONGEST,
+)
 Context = Annotated[int, CONTEXT]
 Cores = Annotated[int | None, Option("Number of processes. Default: one per core.", least=1, local=True)]
 

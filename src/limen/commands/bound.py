@@ -38,10 +38,14 @@ def bound(
     target: Annotated[
         Target,
         Argument(
-            "A task, or a Python function of your own: FILE.py:NAME.", complete=_complete.entries("tasks")
+            "A task, or a Python function of your own: FILE.py:NAME.",
+            complete=_complete.entries("tasks"),
+            reads=True,
         ),
     ],
-    cut: Annotated[int | None, Option("Of a function: how many tokens come before the cut.")] = None,
+    cut: Annotated[
+        int | None, Option("How many tokens come before the cut. Default: the task's own cut.")
+    ] = None,
     *,
     alphabet: Annotated[int | None, Option("Of a function: number of token ids, 0 to alphabet-1.")] = None,
     length: Annotated[int | None, Option("Of a function: number of tokens of an input.")] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, overload
 
 from limen.commands import _complete
 from limen.commands._command import Shown, command
-from limen.commands._words import PathLike, Seed, TaskText
+from limen.commands._words import PathLike, TaskText, TorchSeed
 from limen.core.option import Argument, Option
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def protocol(
             "integers, integers(f=8,top=6,window=16), float64, bf16, …", complete=_complete.ways_to_calculate
         ),
     ] = "integers",
-    seed: Seed = 0,
+    seed: TorchSeed = 0,
     *,
     model: Annotated[PathLike | None, Option("Folder of a saved model.", local=True)] = None,
     decompose: Annotated[

@@ -74,6 +74,8 @@ def show(
             "For an architecture: the position of the cut, such as 4096 or 128k. Default: 1024.",
             old="--tokens",
             parse=quantities.tokens,
+            least=0,
+            most=quantities.LONGEST,
         ),
     ] = None,
 ) -> TaskReport | StackReport | EntryReport:

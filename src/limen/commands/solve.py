@@ -104,7 +104,7 @@ def solve(
     ] = None,
     over: Annotated[
         str | None,
-        Option("With --smallest or --range: the size of the task that grows. Default: the first."),
+        Option("With --smallest precision or width, or --range: the size that grows. Default: the first."),
     ] = None,
     reach: Annotated[
         bool, Option("Show how far the weights are certified in each number format.", flag="--range")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from limen.commands import _complete
 from limen.commands._command import Shown, Tell, command
-from limen.commands._words import PathLike, Seed, note_own
+from limen.commands._words import PathLike, TorchSeed, note_own
 from limen.core.option import Argument, Option
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def train(
         PathLike | None,
         Option("Draw the learning curve into this file: .svg, .png or .pdf.", local=True),
     ] = None,
-    seed: Seed = 0,
+    seed: TorchSeed = 0,
     tell: Tell | None = None,
 ) -> TrainReport:
     """The result is a measurement, never a proof."""

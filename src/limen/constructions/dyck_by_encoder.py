@@ -63,12 +63,12 @@ class DyckByEncoder(SoftmaxDyck):
             p.mixer.key_size for l in architecture.layers for p in l.parts if isinstance(p.mixer, Softmax)
         ]
         ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
-        fits = (c for c in ways if c.key_size <= min(keys, default=0) and len(c.U) ** c.G <= _GATES)
+        fits = (c for c in ways if c.key_size <= min(keys, default=0) and c._differences**c.G <= _GATES)
         return next(fits, ways[0]).payable()
 
     def payable(self) -> DyckByEncoder:
         """Itself, unless its per-position function has more gates than anybody writes down."""
-        if len(self.U) ** self.G > _GATES:
+        if self._differences**self.G > _GATES:
             raise BadInput(f"dyck_by_encoder: for D={self.task.D} its per-position function is too large")
         return self
 
@@ -98,6 +98,10 @@ class DyckByEncoder(SoftmaxDyck):
         """How many more than half: from -U to U."""
         U = self.task.D // 2 + 1
         return range(-U, U + 1)
+
+    @property
+    def _differences(self) -> int:
+        return self.U.stop - self.U.start  # len() takes no number beyond 2^63
 
     @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:

@@ -7,6 +7,7 @@ import re
 
 from limen.errors import BadInput, shortened
 
+LONGEST = 2**80  # tokens: no text of `tokens` below means more
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
 UNREAL = "no realistic context is ruled out"  # by a bound beyond it
 ASYMPTOTIC = f"impossible in texts that are long enough; {UNREAL}"
