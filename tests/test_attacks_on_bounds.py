@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from limen.core.verdict import Answer
 from limen_check.cannot import bound as kernel
 from limen_check.cannot.bound import derived
 from limen_check.cannot.depth import Sides
+from limen_check.cannot.logs import highest
 from limen_check.files import SCHEMA, Malformed, Refused, claimed
 
 
@@ -192,3 +195,25 @@ def test_sides_are_not_moved() -> None:
     for other in ({"has_bits": 4351}, {"needs_bits": 4360}, {"has_bits": 4359}, {"sizes": {"t": 487}}):
         with pytest.raises(Refused):
             check_bound(c | other)
+
+
+@pytest.mark.parametrize("q", ["1/2", "1/3", "2/5", "1/1000", f"1/{2**200}", f"{2**90 - 1}/{2**90}", "1"])
+def test_the_highest_accuracy_is_never_below_the_truth(q: str) -> None:
+    """Whatever is calculated to fewer places, or remembered, is rounded to the safe side."""
+    chance = Fraction(q)
+    for deficit in (Fraction(0), *(Fraction(3, 2**i) for i in (300, 80, 66, 50, 33, 20, 9, 3, 2, 1, 0))):
+        p = highest(chance, deficit)
+        assert chance <= p <= 1 and p == highest(chance, deficit)
+        if p == 1:
+            continue
+        assert _divergence(p, chance) >= deficit
+        close = p - Fraction(1, 2 ** (50 if deficit > Fraction(1, 2**20) else 31))
+        assert close <= chance or _divergence(close, chance) < deficit
+
+
+def _divergence(p: Fraction, q: Fraction) -> Fraction:
+    """d(p‖q) in bits, 0 < p, q < 1, to more digits than are compared."""
+    with localcontext(prec=250):
+        parts = ((x, x / y) for x, y in ((p, q), (1 - p, 1 - q)))
+        terms = ((x, Decimal(ratio.numerator) / ratio.denominator) for x, ratio in parts)
+        return sum((x * Fraction(ratio.ln() / Decimal(2).ln()) for x, ratio in terms), Fraction(0))

@@ -143,6 +143,19 @@ def test_a_refused_certificate_names_what_it_was_refused_by() -> None:
     assert "can/rules/automaton_softmax.py" in limen_check.check(json.dumps(broken).encode(), files).files
 
 
+def test_a_refusal_before_a_rule_is_entered_names_the_file_that_was_loaded_for_it(tmp_path: Path) -> None:
+    content, files = case("eva_by_softmax")
+    later = [[0, 0, 0, "data", "exists", "query", "query"]]  # no token of the data sees the query
+    forged = json.dumps(json.loads(content) | {"hints": {"looks": later}}).encode()
+    paths = saved(tmp_path, "eva_by_softmax")
+    paths[0].write_bytes(forged)
+    command = [sys.executable, "-I", "-S", "-c", LOADED.replace(".valid", ".says"), str(KERNEL.parent)]
+    loaded = json.loads(subprocess.check_output([*command, *map(str, paths)], text=True))
+    answer = limen_check.check(forged, files)
+    assert not answer.valid and "not seen" in answer.says
+    assert "can/rules/pooling.py" in answer.files and sorted(map(module, answer.files)) == loaded
+
+
 def test_a_margin_that_is_remembered_rests_on_the_same_files_and_is_watched_anew() -> None:
     fits._derived.clear()
     first = limen_check.check(*case("eva_by_linear"))

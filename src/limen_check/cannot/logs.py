@@ -142,7 +142,7 @@ def diverges(p: Fraction, q: Fraction, deficit: Fraction, P: int = 192) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def highest(q: Fraction, deficit: Fraction) -> Fraction:
-    """A p above which no p' has d(p'‖q) ≤ deficit: the least to 50 places; 1 if there is none below."""
+    """A p above which no p' has d(p'‖q) ≤ deficit, or 1: the least to 50 places, to 31 at tiny deficits."""
     below, above = q, Fraction(1)
     if not diverges(above, q, deficit):
         return above

@@ -76,11 +76,11 @@ def _in_full(ask: Ask, look: list[Any], call: Call) -> Vec:
         return ask.back(rest[0]) if rest else ask.average()
     known = {c.name: c for c in ask.state.text}
     rule, many = _rule(name)
+    entered(rule)
     expect(len(rest) == many, "hints: no such rule")
     expect(all(isinstance(name, str) and name in known for name in rest), "hints: no such class of keys")
     classes = [known[name] for name in rest]
     need({*classes} <= {*ask.seen}, "a class that is not seen")
-    entered(rule)
     return rule(ask, *classes)
 
 
