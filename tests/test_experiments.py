@@ -457,7 +457,7 @@ def test_what_sentences_say_of_floors_starts_and_growth_is_so() -> None:
 
 
 def test_what_sentences_say_of_controls_hops_and_sizes_is_so() -> None:
-    said = (ROOT / "docs/experiments.md").read_text()
+    said = " ".join((ROOT / "docs/experiments.md").read_text().split())
     controls = {c.control for c in experiment("chain_of_thought").cells("standard") if "one pass" in c.name}
     assert controls == {f"L={L}, thinks: softmax(h=1,d=64)" for L in (3, 5)}
     assert "of all runs in one pass is one full layer thinking aloud" in said
