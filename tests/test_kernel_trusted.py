@@ -191,6 +191,7 @@ RULES = {
     "dyck_by_mamba2": {"R21 automaton_memory.Followed"},
     "turing_by_recurrence": {"R13 chain_of_thought.margin", "chain_of_thought.latest"},
     "correct_everywhere": {"X5 rounding.error", "worst.question"},
+    "bound": {"bound.streaming_state"},
 }
 
 

@@ -80,14 +80,26 @@ def watching() -> Iterator[list[str]]:
 
 
 def _rules(code: CodeType) -> Iterator[str]:
-    """The rule that a function is, if rules.md argues for it, or its docstring begins with a number."""
+    """The rule that a function is: a theorem, argued for in rules.md, or with a number in its docstring."""
     module, inside = Path(code.co_filename).stem, code.co_qualname.split(".")
     name = inside[-2] if inside[-1] in ("__init__", "__post_init__") else inside[-1]
     own = re.match(_NUMBER, str(code.co_consts[0]) if code.co_consts else "")
     argued = _argued().get((module, name))
     number = argued or (own[1] if own else "")
-    if number or argued is not None:
+    if number or argued is not None or f"{module}.{name}" in _theorems():
         yield f"{number} {module}.{name}".strip()
+
+
+@cache
+def _theorems() -> frozenset[str]:
+    """The functions that give both sides of a theorem's inequality, or the ceiling on average."""
+    return frozenset(
+        f"{path.stem}.{node.name}"
+        for path in (_ROOT / "cannot").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and [one.arg for one in node.args.args] == ["case"]
+        if node.returns is not None and ast.unparse(node.returns).startswith("Sides")
+    )
 
 
 @cache
