@@ -224,7 +224,7 @@ def test_a_module_in_training_mode_is_named_so() -> None:
 
 
 def test_a_time_that_is_none_is_refused() -> None:
-    with pytest.raises(BadInput, match="at least 0 seconds, got nan"):
+    with pytest.raises(BadInput, match="must be a number, got nan"):
         api.fool(right, EVA, float("nan"))
 
 

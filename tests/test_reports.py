@@ -110,6 +110,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         keep(folder / "runs", result)
     frame = Frame(Architecture.parse("linear(h=1,d=2)"), 4, 4, Table(vocab=4, length=5))
     save(frame.random(torch.Generator().manual_seed(0), torch.float32), folder / "fooled")
+    assert limen("table", "--row", "linear", "--column", "eva", "--out", str(folder)).returncode == 0
     return folder
 
 
