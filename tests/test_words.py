@@ -65,7 +65,6 @@ SAY_NOTHING = {"said", "found", "asked", "_said", "_found", "_asked"}
 NOT_YET = (  # what is clean leaves this list
     "limen/coq/",
     "limen/hf/",
-    "limen/render/",
     "limen/theorems/",
     "limen_check/",
     "limen/laws/",  # the bodies of the laws stay as they are
@@ -98,7 +97,6 @@ def test_a_name_says_what_it_holds() -> None:
 RIDDLES = (  # what is clean leaves this list
     "limen/constructions/",
     "limen/coq/",
-    "limen/render/",
     "limen/theorems/",
     "limen_check/",
 )
