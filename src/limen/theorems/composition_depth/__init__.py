@@ -140,12 +140,12 @@ class CompositionDepth(Theorem):
         bits = levels_of(architecture, tables.length, tables.L, steps)
         bounds = []
         for case in _cases(Case(task, architecture, steps), tables, bits):
-            stated = CompositionDepth.at(case)
-            if isinstance(stated, NoStatement):
+            outcome = CompositionDepth.at(case)
+            if isinstance(outcome, NoStatement):
                 continue
-            if stated.excludes and stated.ceiling is None:
-                return stated
-            bounds.append(stated)
+            if outcome.excludes and outcome.ceiling is None:
+                return outcome
+            bounds.append(outcome)
         if isinstance(bits, NoStatement):
             return next((bound for bound in bounds if bound.excludes), bits)
         return min(bounds, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
@@ -224,13 +224,11 @@ def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest 
         if best is None:
             return Smallest(hops, explicit(bits, hops))
         return _smallest(hops, _shrunk(best, architecture, steps))
-    candidates = [_sought(architecture, hops, steps), _extended(architecture, hops, steps)]
+    bounds = [_sought(architecture, hops, steps), _extended(architecture, hops, steps)]
     if steps == 0 and (sharp := smallest_sharp(architecture, hops)) is not None:
-        stated = CompositionDepth.at(sharp[1])
-        candidates.append(stated if isinstance(stated, Bound) and stated.excludes else None)
-    best = min(
-        (b for b in candidates if b is not None), key=lambda b: Task.parse(b.task).length, default=None
-    )
+        outcome = CompositionDepth.at(sharp[1])
+        bounds.append(outcome if isinstance(outcome, Bound) and outcome.excludes else None)
+    best = min((b for b in bounds if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
     return None if best is None else _smallest(hops, best)
 
 
@@ -245,8 +243,8 @@ def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) 
     least = smallest_by_stages(bits.placed(μ, hops).wires, hops)
     if least is None or least[0].length > _LONG:
         return None
-    stated = CompositionDepth.at(Case(least[0], architecture, steps, "H", labels(μ) | least[1]))
-    return stated if isinstance(stated, Bound) and stated.excludes else None
+    outcome = CompositionDepth.at(Case(least[0], architecture, steps, "H", labels(μ) | least[1]))
+    return outcome if isinstance(outcome, Bound) and outcome.excludes else None
 
 
 def _shrunk(bound: Bound, architecture: Architecture, steps: int) -> Bound:
@@ -305,10 +303,10 @@ def _excluding(
     bits = levels_of(architecture, task.length, task.L, steps)
     if isinstance(bits, NoStatement):
         return None
-    stated = (
+    outcomes = (
         CompositionDepth.at(Case(task, architecture, steps, *free)) for free in free_sizes(task, bits, near)
     )
-    return next((b for b in stated if isinstance(b, Bound) and b.excludes), None)
+    return next((b for b in outcomes if isinstance(b, Bound) and b.excludes), None)
 
 
 def explicit(bits: Levels, L: int) -> float:
