@@ -63,10 +63,6 @@ def test_a_certificate_about_something_else_is_no_evidence() -> None:
 
 SAY_NOTHING = {"said", "found", "asked", "_said", "_found", "_asked"}
 NOT_YET = (  # what is clean leaves this list
-    "limen/coq/",
-    "limen/hf/",
-    "limen/render/",
-    "limen/theorems/",
     "limen_check/",
     "limen/laws/",  # the bodies of the laws stay as they are
     "limen/core/kernel.py",  # and so does `Accepted`
@@ -97,9 +93,6 @@ def test_a_name_says_what_it_holds() -> None:
 
 RIDDLES = (  # what is clean leaves this list
     "limen/constructions/",
-    "limen/coq/",
-    "limen/render/",
-    "limen/theorems/",
     "limen_check/",
 )
 

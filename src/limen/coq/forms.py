@@ -33,7 +33,7 @@ _DOUBLED = 24  # how often the sizes of a composition are doubled
 
 
 def forms() -> dict[str, Form]:
-    """Of all theorems, by the names that they have in `proofs/`."""
+    """The forms of all theorems, by the names that they have in `proofs/`."""
     return {name: form for theorem in ids("theorems") for name, form in forms_of(theorem).items()}
 
 
@@ -99,38 +99,40 @@ def claimed(bound: Bound) -> Claim | NoStatement:
         claim = Claim(
             task=bound.task, architecture=bound.architecture, steps=bound.steps, form=name, sizes=sizes
         )
-        said = formal(claim)
-        if not isinstance(said, NoStatement) and said.holds:
+        stated = formal(claim)
+        if not isinstance(stated, NoStatement) and stated.holds:
             return claim
-        reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not cover these sizes")
+        reasons.append(
+            stated.reason if isinstance(stated, NoStatement) else f"{name} does not cover these sizes"
+        )
     why = "; ".join(dict.fromkeys(reasons))
     return NoStatement(why or f"{bound.theorem} has no Coq statement that covers these numbers")
 
 
 def claimed_from(bound: Bound) -> Claim | None:
     """The same at the first sizes that Coq reaches: a composition's are doubled until it does."""
-    found = claimed(bound)
+    claim = claimed(bound)
     tables = chain(Task.parse(bound.task))
     for i in range(1, _DOUBLED):
-        if isinstance(found, Claim) or tables is None:
+        if isinstance(claim, Claim) or tables is None:
             break
         larger = Composition(tables.m << i, tuple(n_l << i for n_l in tables.n))
-        found = claimed(replace(bound, task=str(larger)))
-    return found if isinstance(found, Claim) else None
+        claim = claimed(replace(bound, task=str(larger)))
+    return claim if isinstance(claim, Claim) else None
 
 
-def written(claim: Claim, said: Stated) -> str:
+def written(claim: Claim, stated: Stated) -> str:
     """The file that proves it."""
     form = forms()[claim.form]
     thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
     return (
         f"{heading(claim)}\n"
         f"(** CANNOT  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
-        f"    Proved: {said.words}.\n"
+        f"    Proved: {stated.words}.\n"
         "    That these are the sizes of this task and this architecture is Limen's arithmetic. *)\n"
         f"From Coq Require Import NArith List.\nFrom Limen Require Import {form.modules}.\n\n"
-        f"Theorem verdict : {said.statement}.\n"
-        f"Proof. {said.proof}. vm_compute. reflexivity. Qed.\n"
+        f"Theorem verdict : {stated.statement}.\n"
+        f"Proof. {stated.proof}. vm_compute. reflexivity. Qed.\n"
         "Print Assumptions verdict.\n"
     )
 
@@ -141,20 +143,20 @@ def proved(verdict: Verdict, path: Path) -> Verdict:
         raise BadInput(f"a Coq file must be named *.v, got {path}")
     bound = verdict.evidence and verdict.evidence.certificate
     claim = claimed(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
-    said = claim if isinstance(claim, NoStatement) else formal(claim)
-    if isinstance(said, NoStatement):
-        return dataclasses.replace(verdict, proof_missing=said.reason)
+    stated = claim if isinstance(claim, NoStatement) else formal(claim)
+    if isinstance(stated, NoStatement):
+        return dataclasses.replace(verdict, proof_missing=stated.reason)
     assert isinstance(claim, Claim)  # something was said of it
-    write_whole(path, written(claim, said).encode())
+    write_whole(path, written(claim, stated).encode())
     by = f"{claim.form} of proofs/{forms()[claim.form].modules.split()[-1]}.v"
     return dataclasses.replace(verdict, proof=str(path), proof_by=by)
 
 
-def judge(claim: Claim, said: Stated, module: str) -> str:
+def judge(claim: Claim, stated: Stated, module: str) -> str:
     """A file of our own that takes the theorem out of a compiled proof, and asks what it rests on."""
     return (
         f"From Coq Require Import NArith List.\nFrom Limen Require Import {forms()[claim.form].modules}.\n"
         f"Require {module}.\n"
-        f"Definition judged : {said.statement} := {module}.verdict.\n"
+        f"Definition judged : {stated.statement} := {module}.verdict.\n"
         "Print Assumptions judged.\n"
     )

@@ -39,16 +39,16 @@ def check_proof(text: str, seconds: float = SECONDS) -> tuple[Claim, str | None]
     if (reason := too_large(claim)) is not None:
         raise BadInput(reason)
     for number, line in enumerate(text.splitlines(), 1):
-        if found := _UNSAFE.search(line):
-            return claim, f"line {number}: {found.group()!r} is not allowed in a proof"
-    said = formal(claim)
-    if isinstance(said, NoStatement):
-        return claim, said.reason
-    wanted = written(claim, said)
+        if unsafe := _UNSAFE.search(line):
+            return claim, f"line {number}: {unsafe.group()!r} is not allowed in a proof"
+    stated = formal(claim)
+    if isinstance(stated, NoStatement):
+        return claim, stated.reason
+    wanted = written(claim, stated)
     if (differs := _difference(text, wanted)) is not None:
         return claim, differs
     modules = forms()[claim.form].modules.split()
-    return claim, _compiled(modules, wanted, judge(claim, said, _VERDICT), seconds)
+    return claim, _compiled(modules, wanted, judge(claim, stated, _VERDICT), seconds)
 
 
 def _difference(text: str, wanted: str) -> str | None:
@@ -70,10 +70,14 @@ def _compiled(modules: list[str], verdict: str, judged: str, seconds: float) -> 
             for module in modules:
                 _library(module)
             _run(folder, _VERDICT, verdict, seconds)
-            said = _run(folder, "Judge", judged, seconds)
+            assumptions = _run(folder, "Judge", judged, seconds)
         except Refused as error:
             return str(error)
-    return None if said.strip() == CLOSED else f"the theorem rests on assumptions: {' '.join(said.split())}"
+    return (
+        None
+        if assumptions.strip() == CLOSED
+        else f"the theorem rests on assumptions: {' '.join(assumptions.split())}"
+    )
 
 
 class Refused(Exception):

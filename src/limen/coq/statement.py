@@ -47,7 +47,7 @@ class Form(NamedTuple):
 
 
 def nothing_free(case: Case) -> Sizes | NoStatement:
-    """Of a form whose numbers all follow from the case."""
+    """No free sizes: all numbers of the form follow from the case."""
     return {}
 
 

@@ -19,10 +19,10 @@ def _attention_of(f: Fields, i: int) -> dict[str, Any]:
     count = f.integer("num_hidden_layers")
     if not isinstance(blocks, list) or len(blocks) != count:
         raise f.wrong("block_configs", f"a list of {count} objects")
-    found = blocks[i].get("attention") if isinstance(blocks[i], dict) else None
-    if not isinstance(found, dict):
+    attention = blocks[i].get("attention") if isinstance(blocks[i], dict) else None
+    if not isinstance(attention, dict):
         raise f.wrong("block_configs", f"an object attention in that of layer {i}")
-    return found
+    return attention
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:

@@ -61,8 +61,8 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
 
 def _tied(f: Fields, whole: Mapping[str, Any]) -> Fields:
     """With what the model around the decoder says of the head, if it does."""
-    said = whole.get("tie_word_embeddings")
-    return f if said is None else replace(f, config={**f.config, "tie_word_embeddings": said})
+    tied = whole.get("tie_word_embeddings")
+    return f if tied is None else replace(f, config={**f.config, "tie_word_embeddings": tied})
 
 
 def type_of(config: Mapping[str, Any], where: str) -> str:

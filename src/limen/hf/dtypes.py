@@ -59,7 +59,7 @@ def declared(config: Mapping[str, Any], where: str) -> Declared:
     boxes = [config[name] for name in INSIDE if isinstance(config.get(name), dict)] + [config]
     model = _first(boxes, ("dtype", "torch_dtype"), where)
     state = _first(boxes, _STATE, where)
-    kv = next((found for box in boxes if (found := _quantised(box, where))), (None, ""))
+    kv = next((quantised for box in boxes if (quantised := _quantised(box, where))), (None, ""))
     return Declared(
         dtype(model[0], where) if model else None,
         kv[0],
@@ -71,11 +71,11 @@ def declared(config: Mapping[str, Any], where: str) -> Declared:
 
 
 def _first(boxes: list[Any], keys: tuple[str, ...], where: str) -> tuple[str, str] | None:
-    found = [(box[key], key) for box in boxes for key in keys if box.get(key) is not None]
-    for value, key in found:
+    named = [(box[key], key) for box in boxes for key in keys if box.get(key) is not None]
+    for value, key in named:
         if not isinstance(value, str):
             raise BadInput(f"{where}: {key} is {shortened(value)}; expected the name of a dtype")
-    return next(((value, key) for value, key in found if value != "auto"), None)
+    return next(((value, key) for value, key in named if value != "auto"), None)
 
 
 def _quantised(box: Mapping[str, Any], where: str) -> tuple[str, str] | None:
@@ -87,8 +87,8 @@ def _quantised(box: Mapping[str, Any], where: str) -> tuple[str, str] | None:
     if isinstance(scheme, dict):
         bits, kind = scheme.get("num_bits"), scheme.get("type")
         if (bits, kind) not in ((8, "float"), (8, "int"), (4, "int")):
-            said = f"{where}: kv_cache_scheme of {bits!r} bits of type {kind!r}"
-            raise BadInput(f"{said}; expected 8 bits of type 'float' or 'int', or 4 of type 'int'")
+            got = f"{where}: kv_cache_scheme of {bits!r} bits of type {kind!r}"
+            raise BadInput(f"{got}; expected 8 bits of type 'float' or 'int', or 4 of type 'int'")
         return ("float8" if kind == "float" else f"int{bits}"), "quantization_config.kv_cache_scheme"
     if isinstance(algorithm, str):
         return dtype(algorithm.lower(), where), "quantization_config.kv_cache_quant_algo"

@@ -124,10 +124,10 @@ class Fields:
         A null is a value: "no window", not "the default window".
         """
         known = defaults()[self.model_type]
-        said = [key for key in dict.fromkeys((known.names.get(name, name), name)) if key in self.config]
-        if len(said) == 2 and self.config[said[0]] != self.config[said[1]]:
-            raise self.contradiction(*(f"{key} is {self.config[key]!r}" for key in said))
-        return self.config[said[0]] if said else known.fields.get(name)
+        keys = [key for key in dict.fromkeys((known.names.get(name, name), name)) if key in self.config]
+        if len(keys) == 2 and self.config[keys[0]] != self.config[keys[1]]:
+            raise self.contradiction(*(f"{key} is {self.config[key]!r}" for key in keys))
+        return self.config[keys[0]] if keys else known.fields.get(name)
 
     def says(self, name: str) -> bool:
         """Whether the config itself has the field, be it null, or the class has it."""
@@ -150,8 +150,8 @@ class Fields:
     def wrong(self, name: str, expected: str) -> BadInput:
         got = self[name]
         none = "is null" if name in self.config else "is missing"
-        said = none if got is None else f"is {shortened(got)}"
-        return BadInput(f"{self.where}: {self.model_type}: {name} {said}; expected {expected}")
+        state = none if got is None else f"is {shortened(got)}"
+        return BadInput(f"{self.where}: {self.model_type}: {name} {state}; expected {expected}")
 
     def integer(self, name: str, least: int = 1) -> int:
         value, most = self[name], _LAYERS if name == "num_hidden_layers" else _LARGEST
@@ -253,8 +253,8 @@ class Fields:
         """The kind of each layer, as listed or by the type's rule."""
         for name in _LISTS:
             if self.config.get(name) is not None:
-                said = self.config.get("num_hidden_layers") is not None
-                return self._kinds_in(name, self.integer("num_hidden_layers") if said else None)
+                counted = self.config.get("num_hidden_layers") is not None
+                return self._kinds_in(name, self.integer("num_hidden_layers") if counted else None)
         rule = defaults()[self.model_type].layers
         if rule is None:
             raise self.wrong("layer_types", "a list with the kind of each layer")

@@ -50,12 +50,12 @@ def sizes(f: Fields) -> FlaSizes:
         return FlaSizes(h, d_k, int(d_k * f.number("expand_v")), h_k, h)
     if f.model_type in ("hgrn2", "rwkv7"):
         name = "expand_ratio" if f.model_type == "hgrn2" else "head_dim"
-        said = f.size(name)
-        if said is not None and said > width:
+        size = f.size(name)
+        if size is not None and size > width:
             raise f.wrong(name, f"at most hidden_size = {width}")
-        h = f.integer("num_heads") if said is None else width // said
+        h = f.integer("num_heads") if size is None else width // size
         values = f.size_or("value_dim", width)
-        return FlaSizes(h, said or width // h, values // h, h, h)
+        return FlaSizes(h, size or width // h, values // h, h, h)
     h = f.integer("num_heads")
     d_k, d_v = (int(width * f.number(name)) // h for name in ("expand_k", "expand_v"))
     kv = f.size_or("num_kv_heads", h)

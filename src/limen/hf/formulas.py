@@ -21,7 +21,7 @@ _PLAIN = {"int": int, "len": len, "list": list, "max": max, "range": range, "typ
 _PLAIN |= {"rounded": layer_sizes.rounded}
 # Functions of layer_sizes, which know the fields and the layer.
 _OF_LAYER = ("block_mlp", "listed", "ngram_rows", "numbers_in", "of_block", "of_layer", "typed")
-_READERS = ("count", "flag", "half", "inside", "maybe", "named", "number", "rank", "said", "share")
+_READERS = ("count", "flag", "given", "half", "inside", "maybe", "named", "number", "rank", "share")
 _NAMES = (*_READERS, "numbers_in", "of_block", "of_layer")  # take the names of fields
 FUNCTIONS = frozenset((*_PLAIN, *_OF_LAYER, *_READERS))
 
@@ -115,7 +115,7 @@ class Scope(dict[str, Any]):
             return ceil(self.fields.integer("hidden_size") / 16)
         return self.fields.integer(field)
 
-    def _said(self, field: str, inside: str = "") -> Any:
+    def _given(self, field: str, inside: str = "") -> Any:
         return self.fields.nested(field)[inside] if inside else self.fields[field]
 
     def _share(self, parts: str, of: str) -> int:

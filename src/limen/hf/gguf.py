@@ -88,10 +88,10 @@ class _Bytes:
         return struct.unpack("<" + form, self.take(struct.calcsize(form)))[0]
 
     def count(self, most: int, what: str) -> int:
-        found: int = self.one(10)
-        if found > most:
-            raise self.wrong(f"{shortened(found)} {what}, at most {most:,} are read")
-        return found
+        count: int = self.one(10)
+        if count > most:
+            raise self.wrong(f"{shortened(count)} {what}, at most {most:,} are read")
+        return count
 
     def skip_texts(self, count: int) -> None:
         """Past so many strings: a model has hundreds of thousands."""
@@ -156,14 +156,14 @@ def _header(r: _Bytes) -> GGUFConfig:
     if version not in _VERSIONS:
         raise r.wrong(f"version {version}; only versions 2 and 3, little-endian, are read")
     tensors, pairs = r.count(_TENSORS, "tensors"), r.count(_PAIRS, "pairs of metadata")
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for _ in range(pairs):
         key = r.text()
-        if key in found:
+        if key in metadata:
             raise r.wrong(f"the key {shortened(key)} is given twice")
-        found[key] = r.value(r.one(4))
-    config = GGUFConfig(config_of(found, r.where))
-    if found.get("split.count", 1) in (0, 1):
+        metadata[key] = r.value(r.one(4))
+    config = GGUFConfig(config_of(metadata, r.where))
+    if metadata.get("split.count", 1) in (0, 1):
         config.parameters, config.weights = _weights(r, tensors)
     return config
 

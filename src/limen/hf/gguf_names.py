@@ -92,8 +92,8 @@ class Metadata:
         return self.found.get(f"{self.arch}.{key}")
 
     def wrong(self, key: str, expected: str) -> BadInput:
-        said = "is missing" if self[key] is None else f"is {shortened(self[key])}"
-        return BadInput(f"{self.where}: {self.arch}.{key} {said}; expected {expected}")
+        state = "is missing" if self[key] is None else f"is {shortened(self[key])}"
+        return BadInput(f"{self.where}: {self.arch}.{key} {state}; expected {expected}")
 
     def integer(self, key: str) -> int:
         value = self[key]
@@ -149,20 +149,20 @@ def architectures() -> list[str]:
     return sorted({*_PLAIN, *_WINDOWS, *_OTHERS})
 
 
-def config_of(found: dict[str, Any], where: str) -> dict[str, Any]:
+def config_of(metadata: dict[str, Any], where: str) -> dict[str, Any]:
     """The config that a model's metadata describe."""
-    arch = found.get("general.architecture")
+    arch = metadata.get("general.architecture")
     if not isinstance(arch, str):
         raise BadInput(f"{where}: general.architecture is missing in its metadata")
-    meta = Metadata(found, arch, where)
+    meta = Metadata(metadata, arch, where)
     if arch not in architectures():
         raise unknown(f"architecture of llama.cpp ({where})", arch, architectures())
     common = {"hidden_size": meta["embedding_length"], "max_position_embeddings": meta["context_length"]}
     common |= {"num_hidden_layers": meta.layers}
     whole = common | (_OTHERS[arch](meta) if arch in _OTHERS else _attention(meta))
     takes, read = Fields({}, whole["model_type"], where).takes, reader_of(whole["model_type"]).fields
-    said = [key for key, value in whole.items() if value is not None and (key in read or takes(key))]
-    return {key: whole[key] for key in whole if key in said or key in _KEPT}
+    known = [key for key, value in whole.items() if value is not None and (key in read or takes(key))]
+    return {key: whole[key] for key in whole if key in known or key in _KEPT}
 
 
 _KEPT = ("layer_types", "layers_block_type", "num_hidden_layers", "sliding_window")  # a null is said, too

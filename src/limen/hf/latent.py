@@ -140,12 +140,12 @@ def _kinds(f: Fields) -> tuple[str, ...]:
 
 def _sublayers(f: Fields) -> int:
     """Twice num_layers, or num_hidden_layers where that alone is said."""
-    said = f.config.get("num_hidden_layers")
-    if said is None:
+    count = f.config.get("num_hidden_layers")
+    if count is None:
         return 2 * f.integer("num_layers")
-    if "num_layers" in f.config and said != 2 * f.integer("num_layers"):
+    if "num_layers" in f.config and count != 2 * f.integer("num_layers"):
         raise f.contradiction(
-            f"num_layers is {f['num_layers']}", f"num_hidden_layers is {said}, not twice that"
+            f"num_layers is {f['num_layers']}", f"num_hidden_layers is {count}, not twice that"
         )
     return f.integer("num_hidden_layers") // 2 * 2
 

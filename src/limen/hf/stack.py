@@ -141,8 +141,8 @@ class Bits:
         """As said, or as the model's own code keeps it: in its dtype, or in float32 what is `wide`."""
         if kept.use in (Use.KV, Use.INDEX):
             return self.kv
-        said = self.conv if kept.use is Use.CONVOLUTION else self.state
-        return said if said is not None else Fraction(32) if kept.wide else self.model
+        given = self.conv if kept.use is Use.CONVOLUTION else self.state
+        return given if given is not None else Fraction(32) if kept.wide else self.model
 
 
 @dataclass(frozen=True)

@@ -36,30 +36,29 @@ _SIZES = {
 _POINTS = tuple(2**i for i in range(10, 21, 2))  # lengths at which the fixed-size state is told
 
 
-def lines_of(said: AuditReport) -> list[str]:
+def lines_of(report: AuditReport) -> list[str]:
     """One model in full."""
-    return [*_glance(said), "", *_cache(said), "", *_depth(said), "", *_limits(said)]
+    return [*_glance(report), "", *_cache(report), "", *_depth(report), "", *_limits(report)]
 
 
-def figures(said: AuditReport) -> list[str]:
+def figures(report: AuditReport) -> list[str]:
     """What a card says of it."""
-    limits = ", ".join(f"{limit.task} from n = {limit.size:,}" for limit in _by_state(said)[:3])
+    limits = ", ".join(f"{limit.task} from n = {limit.size:,}" for limit in _by_state(report)[:3])
     ruled_out = f"ruled out: {limits}, …" if limits else "the state rules out no task"
-    steps = (
-        f"{said.depth.hops_per_step} more with each thinking token (by some weights; training may find fewer)"
-    )
-    fixed = in_bytes(said.state_bytes)
+    more = report.depth.hops_per_step
+    steps = f"{more} more with each thinking token (by some weights; training may find fewer)"
+    fixed = in_bytes(report.state_bytes)
     return [
-        f"cache {in_bytes(said.cache_bytes)}: {_per_token(said)}; fixed-size part {fixed}",
-        f"{plural(said.depth.hops, 'question-dependent hop')} in one pass, {steps}",
+        f"cache {in_bytes(report.cache_bytes)}: {_per_token(report)}; fixed-size part {fixed}",
+        f"{plural(report.depth.hops, 'question-dependent hop')} in one pass, {steps}",
         ruled_out,
     ]
 
 
-def _glance(said: AuditReport) -> list[str]:
-    lines = [f"{said.source}: {said.model_type}, {plural(len(said.layers), 'layer')}"]
-    lines += [f"  {said.strip[i : i + WIDTH]}" for i in range(0, len(said.strip), WIDTH)]
-    counted = Counter((layer.letter, _described(layer)) for layer in said.layers)
+def _glance(report: AuditReport) -> list[str]:
+    lines = [f"{report.source}: {report.model_type}, {plural(len(report.layers), 'layer')}"]
+    lines += [f"  {report.strip[i : i + WIDTH]}" for i in range(0, len(report.strip), WIDTH)]
+    counted = Counter((layer.letter, _described(layer)) for layer in report.layers)
     lines += [f"  {kind} {count:>3} × {what}" for (kind, what), count in counted.items()]
     return lines
 
@@ -84,145 +83,147 @@ def _words(block: BlockReport) -> str:
     return f"{block.what} ({', '.join([*words, *shared])})"
 
 
-def _cache(said: AuditReport) -> list[str]:
-    several = "" if said.sequences == 1 else f", {said.sequences:,} sequences"
-    if said.tensor_parallel > 1:
-        several += f", one of {said.tensor_parallel} ranks"
-    head = f"Cache of {said.context:,} tokens{several} ({_precision(said)}; engine: {said.engine})"
-    rows = [*_parts(said), *_vllm(said), *_fit(said)]
-    remarks = [f"  FAILS: {reason}" for reason in said.failures]
-    remarks += [f"  note: {remark}" for remark in said.remarks]
-    return [head, *(f"  {name:<17} {size}" for name, size in rows), _held(said), *remarks]
+def _cache(report: AuditReport) -> list[str]:
+    several = "" if report.sequences == 1 else f", {report.sequences:,} sequences"
+    if report.tensor_parallel > 1:
+        several += f", one of {report.tensor_parallel} ranks"
+    head = f"Cache of {report.context:,} tokens{several} ({_precision(report)}; engine: {report.engine})"
+    rows = [*_parts(report), *_vllm(report), *_fit(report)]
+    remarks = [f"  FAILS: {reason}" for reason in report.failures]
+    remarks += [f"  note: {remark}" for remark in report.remarks]
+    return [head, *(f"  {name:<17} {size}" for name, size in rows), _held(report), *remarks]
 
 
-def _precision(said: AuditReport) -> str:
+def _precision(report: AuditReport) -> str:
     names = {
-        said.kv_dtype: {"keys and values", "index keys"},
-        f"recurrences {said.state_dtype}": {"recurrent state"},
-        f"convolutions {said.conv_dtype}": {"convolution"},
+        report.kv_dtype: {"keys and values", "index keys"},
+        f"recurrences {report.state_dtype}": {"recurrent state"},
+        f"convolutions {report.conv_dtype}": {"convolution"},
     }
-    return ", ".join(name for name, uses in names.items() if uses & set(said.keeps))
+    return ", ".join(name for name, uses in names.items() if uses & set(report.keeps))
 
 
-def _parts(said: AuditReport) -> list[tuple[str, str]]:
+def _parts(report: AuditReport) -> list[tuple[str, str]]:
     parts = (
-        ("  of all tokens", said.growing_bytes),
-        ("  of windows", said.window_bytes),
-        ("recurrent states", said.recurrent_bytes),
-        ("convolutions", said.convolution_bytes),
-        ("padding", said.padding_bytes),
+        ("  of all tokens", report.growing_bytes),
+        ("  of windows", report.window_bytes),
+        ("recurrent states", report.recurrent_bytes),
+        ("convolutions", report.convolution_bytes),
+        ("padding", report.padding_bytes),
     )
-    rows = [("keys and values", _per_token(said))] if said.kv_bytes_per_token else []
+    rows = [("keys and values", _per_token(report))] if report.kv_bytes_per_token else []
     rows += [(name, _exact(size)) for name, size in parts if size]
-    rows.append(("total", _exact(said.cache_bytes)))
-    least = said.minimal_bytes
-    return [*rows, ("minimum needed", _exact(least))] if least < said.cache_bytes else rows
+    rows.append(("total", _exact(report.cache_bytes)))
+    least = report.minimal_bytes
+    return [*rows, ("minimum needed", _exact(least))] if least < report.cache_bytes else rows
 
 
-def _vllm(said: AuditReport) -> list[tuple[str, str]]:
+def _vllm(report: AuditReport) -> list[tuple[str, str]]:
     """As vLLM prints it, if the cache has all the memory, and beside the weights."""
-    if said.concurrency is None or said.tokens is None:
+    if report.concurrency is None or report.tokens is None:
         return []
-    pool = f"if all {in_bytes(said.memory or 0)} are for the cache"
-    rows = [("vLLM prints", f"{said.tokens:,} tokens, maximum concurrency {said.concurrency:.2f}x, {pool}")]
-    if said.room is None or (many := said.concurrency_beside_weights) is None:
+    pool = f"if all {in_bytes(report.memory or 0)} are for the cache"
+    rows = [
+        ("vLLM prints", f"{report.tokens:,} tokens, maximum concurrency {report.concurrency:.2f}x, {pool}")
+    ]
+    if report.room is None or (many := report.concurrency_beside_weights) is None:
         return rows
-    tokens, left = f"{int(many * said.context):,} tokens", in_bytes(max(said.room, 0))
+    tokens, left = f"{int(many * report.context):,} tokens", in_bytes(max(report.room, 0))
     return [*rows, ("", f"{tokens}, maximum concurrency {many:.2f}x, with {left} beside the weights")]
 
 
-def _fit(said: AuditReport) -> list[tuple[str, str]]:
+def _fit(report: AuditReport) -> list[tuple[str, str]]:
     """Beside the weights, in the memory that there is."""
-    if said.memory is None:
+    if report.memory is None:
         return []
-    if said.weights_bytes is None or said.room is None:
-        return [("weights", f"not counted: {said.uncounted}; give them with --weights 15GiB")]
-    left = _exact(said.room) if said.room >= 0 else f"none: the weights alone lack {_exact(-said.room)}"
-    rows = [("weights", _exact(said.weights_bytes)), ("memory left", left)]
-    most = said.longest_context or 0
-    batch, n = said.largest_batch or 0, f"{said.context:,} tokens"
+    if report.weights_bytes is None or report.room is None:
+        return [("weights", f"not counted: {report.uncounted}; give them with --weights 15GiB")]
+    left = _exact(report.room) if report.room >= 0 else f"none: the weights alone lack {_exact(-report.room)}"
+    rows = [("weights", _exact(report.weights_bytes)), ("memory left", left)]
+    most = report.longest_context or 0
+    batch, n = report.largest_batch or 0, f"{report.context:,} tokens"
     many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
     ever = "any context" if most >= PRACTICAL else f"a context of at most {most:,} tokens"
-    together = "" if said.sequences == 1 else f" with {said.sequences:,} sequences"
+    together = "" if report.sequences == 1 else f" with {report.sequences:,} sequences"
     return [*rows, ("what fits", f"{ever if most else 'no context'}{together}; {many}")]
 
 
-def _per_token(said: AuditReport) -> str:
-    early, late = said.kv_bytes_per_token, said.kv_bytes_per_late_token
+def _per_token(report: AuditReport) -> str:
+    early, late = report.kv_bytes_per_token, report.kv_bytes_per_late_token
     later = "" if late == early else f", {late:,} once the windows are full"
     return f"{early:,} bytes per token{later}"
 
 
-def _held(said: AuditReport) -> str:
+def _held(report: AuditReport) -> str:
     """Bits per token that the part which does not grow can hold, at most."""
-    if not said.state_bytes:
+    if not report.state_bytes:
         return "  No part of the cache has a fixed size."
-    points = [point for point in said.state_bits_per_token if point.tokens in _POINTS]
+    points = [point for point in report.state_bits_per_token if point.tokens in _POINTS]
     first, *others = (f"{point.bits:,.0f}{{}} at {short(point.tokens)}" for point in points)
     told = ", ".join([first.format(" bits per token"), *(other.format("") for other in others)])
     return f"  Fixed-size state divided by context: at most {told}"
 
 
-def _depth(said: AuditReport) -> list[str]:
+def _depth(report: AuditReport) -> list[str]:
     """As `limen depth` says it."""
-    lines = depth_lines(said.depth)[1:]
+    lines = depth_lines(report.depth)[1:]
     return ["Depth: " + lines[0], *(line for line in lines[1:] if WORST not in line)]
 
 
-def _by_state(said: AuditReport) -> list[LimitReport]:
+def _by_state(report: AuditReport) -> list[LimitReport]:
     """Without the one about hops."""
-    return [limit for limit in said.limits if limit.needs_bits is not None]
+    return [limit for limit in report.limits if limit.needs_bits is not None]
 
 
-def _limits(said: AuditReport) -> list[str]:
-    found, full = _by_state(said), said.full_layers
-    if not found:
+def _limits(report: AuditReport) -> list[str]:
+    limits, full = _by_state(report), report.full_layers
+    if not limits:
         if not full:
             return ["Limits: no theorem applies to such a stack"]
         keep = "layer keeps" if full == 1 else "layers keep"
         return [f"Limits: the state rules out no task, since {full} {keep} every token"]
-    width = max(len(limit.task) for limit in found)
+    width = max(len(limit.task) for limit in limits)
     lines = ["Limits: tasks ruled out from length n on, whatever the weights (in the worst case)"]
-    for limit in found:
+    for limit in limits:
         sides = f"needs {plural(limit.needs_bits or 0, 'bit')}, has {limit.has_bits:,}"
         lines.append(f"  {limit.task:<{width}}  n = {limit.size:>15,}  {limit.theorem}: {sides}")
     return lines
 
 
-def lines_of_several(said: AuditsReport) -> list[str]:
-    return side_by_side(said.models)
+def lines_of_several(report: AuditsReport) -> list[str]:
+    return side_by_side(report.models)
 
 
-def side_by_side(said: Sequence[AuditReport]) -> list[str]:
+def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
     """One column a model."""
     rows: dict[str, list[str]] = {
-        "": [one.name for one in said],
-        "type": [one.model_type for one in said],
-        "layers": [f"{len(one.layers)}" for one in said],
-        "full layers": [f"{one.full_layers}" for one in said],
-        "bytes per token": [f"{one.kv_bytes_per_token:,}" for one in said],
-        "  windows full": [f"{one.kv_bytes_per_late_token:,}" for one in said],
-        "keys and values": [in_bytes(one.kv_bytes) for one in said],
-        "fixed-size part": [in_bytes(one.state_bytes) for one in said],
-        "total cache": [in_bytes(one.cache_bytes) for one in said],
-        "fixed bits/token": [_here(one) for one in said],
-        "hops, one pass": [f"{one.depth.hops}" for one in said],
-        "hops per thought": [f"{one.depth.hops_per_step}" for one in said],
-        "eva ruled out": [_from(one, "eva") for one in said],
-        "index ruled out": [_from(one, "index") for one in said],
+        "": [one.name for one in reports],
+        "type": [one.model_type for one in reports],
+        "layers": [f"{len(one.layers)}" for one in reports],
+        "full layers": [f"{one.full_layers}" for one in reports],
+        "bytes per token": [f"{one.kv_bytes_per_token:,}" for one in reports],
+        "  windows full": [f"{one.kv_bytes_per_late_token:,}" for one in reports],
+        "keys and values": [in_bytes(one.kv_bytes) for one in reports],
+        "fixed-size part": [in_bytes(one.state_bytes) for one in reports],
+        "total cache": [in_bytes(one.cache_bytes) for one in reports],
+        "fixed bits/token": [_here(one) for one in reports],
+        "hops, one pass": [f"{one.depth.hops}" for one in reports],
+        "hops per thought": [f"{one.depth.hops_per_step}" for one in reports],
+        "eva ruled out": [_from(one, "eva") for one in reports],
+        "index ruled out": [_from(one, "index") for one in reports],
     }
-    wide = [max(len(cells[i]) for cells in rows.values()) for i in range(len(said))]
-    first = said[0]
+    wide = [max(len(cells[i]) for cells in rows.values()) for i in range(len(reports))]
+    first = reports[0]
     table = [
         f"{name:<17}" + "  ".join(f"{cell:>{w}}" for cell, w in zip(cells, wide, strict=True))
         for name, cells in rows.items()
     ]
     head = f"{first.context:,} tokens, {plural(first.sequences, 'sequence')}, engine {first.engine}"
-    strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in said]
-    numbers = [f"{one.name}, precision: {_precision(one)}" for one in said]
-    reasons = [f"FAILS: {one.name}: {reason}" for one in said for reason in one.failures]
-    reasons += [f"note: {one.name}: {remark}" for one in said if one.failures for remark in one.remarks]
-    used = {letter for one in said for letter in one.strip}
+    strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in reports]
+    numbers = [f"{one.name}, precision: {_precision(one)}" for one in reports]
+    reasons = [f"FAILS: {one.name}: {reason}" for one in reports for reason in one.failures]
+    reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in one.remarks]
+    used = {letter for one in reports for letter in one.strip}
     return [
         head,
         *table,
@@ -234,13 +235,13 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
     ]
 
 
-def _here(said: AuditReport) -> str:
+def _here(report: AuditReport) -> str:
     """Bits per token of the fixed-size state, at the context asked for."""
-    return next(f"{p.bits:,.0f}" for p in said.state_bits_per_token if p.tokens == said.context)
+    return next(f"{p.bits:,.0f}" for p in report.state_bits_per_token if p.tokens == report.context)
 
 
-def _from(said: AuditReport, task: str) -> str:
-    return next((f"n ≥ {limit.size:,}" for limit in _by_state(said) if limit.task == task), "no")
+def _from(report: AuditReport, task: str) -> str:
+    return next((f"n ≥ {limit.size:,}" for limit in _by_state(report) if limit.task == task), "no")
 
 
 def _exact(count: int) -> str:

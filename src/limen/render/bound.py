@@ -12,39 +12,39 @@ if TYPE_CHECKING:
 _READ = 64  # bits of a number that people read
 
 
-def lines_of(said: BoundReport) -> list[str]:
+def lines_of(report: BoundReport) -> list[str]:
     """All of it."""
-    lines = [f"{said.task}, cut after t = {said.cut:,} tokens", f"  {_rows(said)}"]
-    if said.incomplete is not None:
-        lines.append(f"  incomplete: {said.incomplete}")
-    if said.exhaustive:
-        lines.append(f"  counted over all inputs: {_matrix(said)}")
-        lines += [f"  {remark}" for remark in said.remarks]
-    if said.fit is not None:
-        lines.append(f"  {_fit(said.fit)}")
-    if said.needs:
+    lines = [f"{report.task}, cut after t = {report.cut:,} tokens", f"  {_rows(report)}"]
+    if report.incomplete is not None:
+        lines.append(f"  incomplete: {report.incomplete}")
+    if report.exhaustive:
+        lines.append(f"  counted over all inputs: {_matrix(report)}")
+        lines += [f"  {remark}" for remark in report.remarks]
+    if report.fit is not None:
+        lines.append(f"  {_fit(report.fit)}")
+    if report.needs:
         lines += ["", "What every architecture needs"]
-    for need in said.needs:
+    for need in report.needs:
         side = "" if need.bits is None else f"  ({plural(need.bits, 'bit')})"
         lines.append(f"  {need.mixer}: {need.inequality}{side}  [{need.theorem}]")
     return lines
 
 
-def _rows(said: BoundReport) -> str:
-    if said.bits is None:
+def _rows(report: BoundReport) -> str:
+    if report.bits is None:
         return (
             "the number of prefixes to tell apart has no closed form, and there are too many inputs to count"
         )
-    which = "prefixes must be distinguished" if said.exact else "prefixes or more must be distinguished"
-    number = f"{said.rows:,}" if said.bits <= _READ else ""
-    formula = said.formula if said.formula != "counted" else ""  # there is no formula then
-    return f"{' = '.join(filter(None, [formula, number]))} {which}: {plural(said.bits, 'bit')}"
+    which = "prefixes must be distinguished" if report.exact else "prefixes or more must be distinguished"
+    number = f"{report.rows:,}" if report.bits <= _READ else ""
+    formula = report.formula if report.formula != "counted" else ""  # there is no formula then
+    return f"{' = '.join(filter(None, [formula, number]))} {which}: {plural(report.bits, 'bit')}"
 
 
-def _matrix(said: BoundReport) -> str:
-    seen = [f"{said.counted:,} rows{'' if said.counted_exact else ' at least'}"]
-    seen += [f"rank {said.rank:,}"] if said.rank is not None else []
-    seen += [f"a fooling set of {said.fooling:,}"] if said.fooling is not None else []
+def _matrix(report: BoundReport) -> str:
+    seen = [f"{report.counted:,} rows{'' if report.counted_exact else ' at least'}"]
+    seen += [f"rank {report.rank:,}"] if report.rank is not None else []
+    seen += [f"a fooling set of {report.fooling:,}"] if report.fooling is not None else []
     return ", ".join(seen)
 
 

@@ -45,43 +45,43 @@ def card_ready(path: Path, models: int) -> None:
         picture_ready(path)
 
 
-def save_card(path: Path, said: Sequence[AuditReport]) -> None:
+def save_card(path: Path, reports: Sequence[AuditReport]) -> None:
     """Draws the card; the name says whether as a picture or in a page."""
-    card_ready(path, len(said))
+    card_ready(path, len(reports))
     if path.suffix == ".html":
-        write_whole(path, _page(said, card(said)).encode())
+        write_whole(path, _page(reports, card(reports)).encode())
     else:
-        save_picture(path, card(said))
+        save_picture(path, card(reports))
 
 
-def one(said: AuditReport) -> Sequence[AuditReport]:
+def one(report: AuditReport) -> Sequence[AuditReport]:
     """What a card of one model shows."""
-    return (said,)
+    return (report,)
 
 
-def several(said: AuditsReport) -> Sequence[AuditReport]:
+def several(report: AuditsReport) -> Sequence[AuditReport]:
     """What a card of several models shows."""
-    return said.models
+    return report.models
 
 
-def card(said: Sequence[AuditReport]) -> str:
+def card(reports: Sequence[AuditReport]) -> str:
     """As SVG."""
-    first = said[0]
+    first = reports[0]
     several = "" if first.sequences == 1 else f" × {first.sequences} sequences"
-    asked = f"{first.context:,} tokens{several}, engine {first.engine}"
+    setting = f"{first.context:,} tokens{several}, engine {first.engine}"
     head = [
-        text(_LEFT, 30, ", ".join(one.name for one in said), class_="title"),
-        text(_LEFT, 48, f"{asked}; all of it from config.json, no weights read", class_="small"),
+        text(_LEFT, 30, ", ".join(one.name for one in reports), class_="title"),
+        text(_LEFT, 48, f"{setting}; all of it from config.json, no weights read", class_="small"),
     ]
     y, body = 72, []
-    for one, colour in zip(said, _LINES, strict=False):
+    for one, colour in zip(reports, _LINES, strict=False):
         lines, y = _model(one, colour, y)
         body += lines
-    body += _legend(said, y)
+    body += _legend(reports, y)
     y += 34
     half = (_WIDTH - 3 * _LEFT) // 2
-    cache = [_over(one, lambda point: point.cache_bytes) for one in said]
-    fixed = [_over(one, lambda point: point.fixed_bits) for one in said]
+    cache = [_over(one, lambda point: point.cache_bytes) for one in reports]
+    fixed = [_over(one, lambda point: point.fixed_bits) for one in reports]
     body += _chart("cache in bytes", cache, (_LEFT, y, half), first.context, "B")
     body += _chart("fixed-size state in bits per token", fixed, (2 * _LEFT + half, y, half), first.context)
     paper = rect(0, 0, _WIDTH, y + 300, class_="paper")
@@ -110,8 +110,8 @@ def _style(kind: str) -> str:
     return "N" if kind == "·" else kind
 
 
-def _legend(said: Sequence[AuditReport], y: int) -> list[str]:
-    used = {kind for one in said for kind in one.strip}
+def _legend(reports: Sequence[AuditReport], y: int) -> list[str]:
+    used = {kind for one in reports for kind in one.strip}
     lines, x = [], _LEFT
     for kind, what in LETTERS.items():
         if kind in used:
@@ -164,15 +164,15 @@ def _chart(
     return [*lines, text(middle, y0 + height + 32, "tokens", class_="small", text_anchor="middle")]
 
 
-def _page(said: Sequence[AuditReport], svg: str) -> str:
+def _page(reports: Sequence[AuditReport], svg: str) -> str:
     """The card and the words, in one file that needs no network."""
-    words = "\n".join(f"<pre>{escape(chr(10).join(map(printable, lines_of(one))))}</pre>" for one in said)
+    words = "\n".join(f"<pre>{escape(chr(10).join(map(printable, lines_of(one))))}</pre>" for one in reports)
     style = (
         "body{font:14px system-ui,sans-serif;margin:1.5rem auto;max-width:1040px;padding:0 1rem;"
         "color-scheme:light dark}svg{max-width:100%;height:auto}"
         "pre{overflow-x:auto;padding:.8rem;border:1px solid #8885;border-radius:6px}"
     )
-    title = escape(printable(", ".join(one.name for one in said)))
+    title = escape(printable(", ".join(one.name for one in reports)))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -17,8 +17,10 @@ def indented(one: CheckReport) -> list[str]:
     return [f"    {line}" for line in one.behind]
 
 
-def folder_lines(said: FolderReport) -> list[str]:
+def folder_lines(report: FolderReport) -> list[str]:
     """A line a certificate, one for what is skipped, and how many of them hold."""
-    checked = [line for one in said.certificates for line in (f"{one.file}: {one.headline}", *indented(one))]
-    skipped = [f"{file}: skipped. {why}" for file, why in said.skipped.items()]
-    return [*checked, *skipped, said.headline]
+    checked = [
+        line for one in report.certificates for line in (f"{one.file}: {one.headline}", *indented(one))
+    ]
+    skipped = [f"{file}: skipped. {why}" for file, why in report.skipped.items()]
+    return [*checked, *skipped, report.headline]

@@ -17,19 +17,25 @@ _HOPS = (
 )
 
 
-def lines_of(said: CompareReport) -> list[str]:
+def lines_of(report: CompareReport) -> list[str]:
     """All of it."""
-    letters = [chr(ord("A") + i) for i in range(len(said.stacks))]
-    lines = [f"{letter}  {stack.name}" for letter, stack in zip(letters, said.stacks, strict=True)]
-    lines += ["", *_aligned(_sizes(said, letters)), "", *_saved(said.stacks, letters), *_hops(said, letters)]
-    lines += ["", *_tasks(said, letters)]
+    letters = [chr(ord("A") + i) for i in range(len(report.stacks))]
+    lines = [f"{letter}  {stack.name}" for letter, stack in zip(letters, report.stacks, strict=True)]
+    lines += [
+        "",
+        *_aligned(_sizes(report, letters)),
+        "",
+        *_saved(report.stacks, letters),
+        *_hops(report, letters),
+    ]
+    lines += ["", *_tasks(report, letters)]
     return [*lines, "", _HOPS]
 
 
-def _sizes(said: CompareReport, letters: Sequence[str]) -> list[tuple[str, ...]]:
-    stacks = said.stacks
+def _sizes(report: CompareReport, letters: Sequence[str]) -> list[tuple[str, ...]]:
+    stacks = report.stacks
     return [
-        (f"{said.context:,} tokens", *letters),
+        (f"{report.context:,} tokens", *letters),
         ("layers", *(f"{s.layers:,}" for s in stacks)),
         ("layers that keep every token", *(f"{s.full_layers:,}" for s in stacks)),
         ("keys and values", *(in_bytes(s.growing_bytes) for s in stacks)),
@@ -52,10 +58,10 @@ def _saved(stacks: Sequence[ComparedStack], letters: Sequence[str]) -> list[str]
     ]
 
 
-def _hops(said: CompareReport, letters: Sequence[str]) -> list[str]:
-    if not said.chains:
+def _hops(report: CompareReport, letters: Sequence[str]) -> list[str]:
+    if not report.chains:
         return ["All chain the same number of question-dependent hops."]
-    return [_chained(chains, letters) for chains in said.chains]
+    return [_chained(chains, letters) for chains in report.chains]
 
 
 def _chained(chains: Chains, letters: Sequence[str]) -> str:
@@ -80,30 +86,30 @@ def _thinking(steps: int | None, several: bool) -> str:
     return f"need{'' if several else 's'} {plural(steps, 'thinking token')}"
 
 
-def _tasks(said: CompareReport, letters: Sequence[str]) -> list[str]:
-    differing = said.differences
-    same = [task for task in said.tasks if not task.differs]
+def _tasks(report: CompareReport, letters: Sequence[str]) -> list[str]:
+    differing = report.differences
+    same = [task for task in report.tasks if not task.differs]
     lines = []
     if differing:
         lines += ["They differ on"]
         lines += _aligned([("", "", *letters), *(_row(task) for task in differing)])
         lines += [f"  {_id(task)}, {line}" for task in differing for line in _bought(task, letters)]
     else:
-        lines += [f"No difference was found on {plural(len(said.tasks), 'task')}."]
+        lines += [f"No difference was found on {plural(len(report.tasks), 'task')}."]
     if same:
         lines += [
             "",
             "The same on",
-            *_aligned([(*_asked(task), task.answers[0].verdict.upper()) for task in same]),
+            *_aligned([(*_task_and_length(task), task.answers[0].verdict.upper()) for task in same]),
         ]
     return lines
 
 
 def _row(task: ComparedTask) -> tuple[str, ...]:
-    return (*_asked(task), *(one.verdict.upper() for one in task.answers))
+    return (*_task_and_length(task), *(one.verdict.upper() for one in task.answers))
 
 
-def _asked(task: ComparedTask) -> tuple[str, str]:
+def _task_and_length(task: ComparedTask) -> tuple[str, str]:
     """The task, and how long its texts are."""
     return task.task, plural(task.tokens, "token")
 

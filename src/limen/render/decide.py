@@ -12,50 +12,55 @@ if TYPE_CHECKING:
     from limen.core.verdict import DecideReport
 
 
-def lines_of(said: DecideReport) -> list[str]:
+def lines_of(report: DecideReport) -> list[str]:
     """All of it."""
-    lines = [said.headline, f"  {many(said.tokens)} tokens"]
-    if said.defaults:
-        lines.append(f"  defaults, because these sizes were not given: {', '.join(said.defaults)}")
-    lines.append(f"  {said.reason}")
-    found = said.certificate
-    if isinstance(found, Bound) and (which := inequality(found)):
+    lines = [report.headline, f"  {many(report.tokens)} tokens"]
+    if report.defaults:
+        lines.append(f"  defaults, because these sizes were not given: {', '.join(report.defaults)}")
+    lines.append(f"  {report.reason}")
+    certificate = report.certificate
+    if isinstance(certificate, Bound) and (which := inequality(certificate)):
         lines.append(f"  {which}")
-    lines += [f"  {line}" for line in _precision(found)]
-    lines += [f"  {line}" for line in (*said.argued[1:], *said.remarks)]  # the reason names the first
-    lines += [f"  {said.believed}"] if said.believed else []
-    lines += [f"  {line}" for line in said.incomplete]
-    lines.append(f"  {_flip(said)}")
-    if said.ceiling is not None:
-        lines.append(f"  on random inputs no weights are right on more than {percent(said.ceiling)}")
-        lines.append(f"    ({said.ceiling_reason})")
-        lines.append(f"    inputs: {said.ceiling_distribution}")
-    return [*lines, *(f"  {line}" for line in said.differences), *_proof(said)]
+    lines += [f"  {line}" for line in _precision(certificate)]
+    lines += [f"  {line}" for line in (*report.argued[1:], *report.remarks)]  # the reason names the first
+    lines += [f"  {report.believed}"] if report.believed else []
+    lines += [f"  {line}" for line in report.incomplete]
+    lines.append(f"  {_flip(report)}")
+    if report.ceiling is not None:
+        lines.append(f"  on random inputs no weights are right on more than {percent(report.ceiling)}")
+        lines.append(f"    ({report.ceiling_reason})")
+        lines.append(f"    inputs: {report.ceiling_distribution}")
+    return [*lines, *(f"  {line}" for line in report.differences), *_proof(report)]
 
 
-def _precision(found: object) -> list[str]:
+def _precision(certificate: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
-    if isinstance(found, Bound):
+    if isinstance(certificate, Bound):
         return ["p counts the bits of every number that crosses the cut, including accumulators"]
-    if isinstance(found, Fits):
-        sums = 53 if found.precision == "float64" else 24
-        return [f"results are stored in {found.precision}; sums inside an operation keep {sums} bits or more"]
+    if isinstance(certificate, Fits):
+        sums = 53 if certificate.precision == "float64" else 24
+        return [
+            f"results are stored in {certificate.precision}; "
+            f"sums inside an operation keep {sums} bits or more"
+        ]
     return []
 
 
-def _flip(said: DecideReport) -> str:
+def _flip(report: DecideReport) -> str:
     """Between two neighbours one was found to be ruled out and one not."""
-    if said.flips_at is None:
+    if report.flips_at is None:
         return "no size was found at which it is ruled out"
-    below = said.flips_below
-    return f"ruled out at {said.flips_size} = {many(said.flips_at)}" + (
+    below = report.flips_below
+    return f"ruled out at {report.flips_size} = {many(report.flips_at)}" + (
         f", not at {many(below)}" if below else ", the smallest size there is"
     )
 
 
-def _proof(said: DecideReport) -> list[str]:
-    if said.proof_missing is not None:
-        return [f"  no proof was written: {said.proof_missing}"]
-    if said.proof is None:
+def _proof(report: DecideReport) -> list[str]:
+    if report.proof_missing is not None:
+        return [f"  no proof was written: {report.proof_missing}"]
+    if report.proof is None:
         return []
-    return [f"  proof written to {said.proof}, by {said.proof_by}; check it with: limen check {said.proof}"]
+    return [
+        f"  proof written to {report.proof}, by {report.proof_by}; check it with: limen check {report.proof}"
+    ]

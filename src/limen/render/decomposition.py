@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from limen.adversary.strategies.decomposition import Fixing, LevelEnd
 
 
-def lines_of(said: DecomposeReport) -> list[str]:
+def lines_of(report: DecomposeReport) -> list[str]:
     """All of it."""
-    lines = [f"{said.task} by {said.architecture}, in {said.arithmetic}"]
-    for level in said.levels:
-        steps = [step for step in said.steps if step.level == level.level]
-        lines += ["", *_level(level, steps, last=level is said.levels[-1])]
-    if said.pair is None:
-        rounds = "all tables were seen" if said.levels[-1].exhaustive else f"{said.rounds} rounds"
-        none = f"no pair found ({rounds}, {said.seconds:.0f} s): this says nothing about the model"
+    lines = [f"{report.task} by {report.architecture}, in {report.arithmetic}"]
+    for level in report.levels:
+        steps = [step for step in report.steps if step.level == level.level]
+        lines += ["", *_level(level, steps, last=level is report.levels[-1])]
+    if report.pair is None:
+        rounds = "all tables were seen" if report.levels[-1].exhaustive else f"{report.rounds} rounds"
+        none = f"no pair found ({rounds}, {report.seconds:.0f} s): this says nothing about the model"
         return [*lines, "", none]
-    left, right = said.pair
+    left, right = report.pair
     answers = f"{left.answer} and {right.answer}"
     return [
         *lines,
@@ -28,15 +28,15 @@ def lines_of(said: DecomposeReport) -> list[str]:
         f"two inputs with different answers, {answers}, and identical messages:",
         *f"  {left.text}".split("\n"),
         *f"  {right.text}".split("\n"),
-        *_information(said),
+        *_information(report),
     ]
 
 
-def _information(said: DecomposeReport) -> list[str]:
+def _information(report: DecomposeReport) -> list[str]:
     """X_i of everybody below z_L after each epoch."""
     lines = []
-    for epoch in dict.fromkeys(x.epoch for x in said.information):
-        parts = [(x.player, x.same) for x in said.information if x.epoch == epoch]
+    for epoch in dict.fromkeys(x.epoch for x in report.information):
+        parts = [(x.player, x.same) for x in report.information if x.epoch == epoch]
         same, other = ([name for name, alike in parts if alike is wanted] for wanted in (True, False))
         differs = f"; another one of {', '.join(other)}" if other else ""
         lines.append(

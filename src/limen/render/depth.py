@@ -20,25 +20,25 @@ WORST = "This is about the worst case: a random input may be easier, and shorter
 _SHOWN = 4  # stretches of a path that are told
 
 
-def lines_of(said: DepthReport) -> list[str]:
+def lines_of(report: DepthReport) -> list[str]:
     """All of it."""
-    certified = said.certified
-    further = "further " if said.steps else ""
-    adds = f"each {further}step of chain of thought adds {said.hops_per_step}"
-    thought = f" with {plural(said.steps, 'step')} of chain of thought" if said.steps else " in one pass"
+    certified = report.certified
+    further = "further " if report.steps else ""
+    adds = f"each {further}step of chain of thought adds {report.hops_per_step}"
+    thought = f" with {plural(report.steps, 'step')} of chain of thought" if report.steps else " in one pass"
     lines = [
-        said.architecture,
-        f"{plural(said.hops, 'question-dependent hop')}{thought}; {adds}",
+        report.architecture,
+        f"{plural(report.hops, 'question-dependent hop')}{thought}; {adds}",
         *(
             f"  No weights are known that chain hops through {name}: its layers are not counted."
-            for name in said.silent
+            for name in report.silent
         ),
         f"  {HOPS}",
-        f"  Plain chains, in which no hop depends on the question: {_hops(said.plain_hops)}.",
-        *([f"  One pass: {_told(said.path)}."] if said.path else []),
+        f"  Plain chains, in which no hop depends on the question: {_hops(report.plain_hops)}.",
+        *([f"  One pass: {_told(report.path)}."] if report.path else []),
     ]
-    for _, group in groupby(said.saves, key=lambda change: change.effect):
-        lines.append(f"  {_changed(list(group))}{' in one pass' if said.steps else ''}.")
+    for _, group in groupby(report.saves, key=lambda change: change.effect):
+        lines.append(f"  {_changed(list(group))}{' in one pass' if report.steps else ''}.")
     if certified.reason:
         return [*lines, f"  For one hop more no bound is known: {certified.reason}."]
     lines += [f"  {_beyond(certified)}", f"  {WORST}"]

@@ -28,38 +28,41 @@ _COUNTED = (
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
-def lines_of(said: DesignReport) -> list[str]:
+def lines_of(report: DesignReport) -> list[str]:
     """All of it."""
-    budget = "" if said.budget is None else f", at most {said.budget:,} bytes per sequence"
-    size = f"{plural(said.layers, 'layer')} of width {said.width:,}, {plural(said.kv_heads, 'KV head')}"
-    wide = max(map(len, said.tasks))
+    budget = "" if report.budget is None else f", at most {report.budget:,} bytes per sequence"
+    size = f"{plural(report.layers, 'layer')} of width {report.width:,}, {plural(report.kv_heads, 'KV head')}"
+    wide = max(map(len, report.tasks))
     lines = [
-        *(f"{task:{wide}}  {plural(n, 'token')}" for task, n in zip(said.tasks, said.tokens, strict=True)),
-        f"{size}, {said.context:,} tokens{budget}",
-        *_floor(said),
-        f"{said.looked_at:,} stacks compared",
+        *(
+            f"{task:{wide}}  {plural(n, 'token')}"
+            for task, n in zip(report.tasks, report.tokens, strict=True)
+        ),
+        f"{size}, {report.context:,} tokens{budget}",
+        *_floor(report),
+        f"{report.looked_at:,} stacks compared",
         "",
     ]
-    lines += _front(said, said.numbered) if said.front else _nothing(said)
-    if neighbours := _neighbours(said.front):
+    lines += _front(report, report.numbered) if report.front else _nothing(report)
+    if neighbours := _neighbours(report.front):
         lines += ["", "Why nearby stacks fail", *neighbours]
-    within = [one for one in said.ruled_out if said.budget is None or one.cache_bytes <= said.budget]
+    within = [one for one in report.ruled_out if report.budget is None or one.cache_bytes <= report.budget]
     if cheaper := _cheaper(within):
-        head = "Cheaper stacks that a theorem rules out" if said.front else "What rules them out"
+        head = "Cheaper stacks that a theorem rules out" if report.front else "What rules them out"
         lines += ["", head, *cheaper]
     return lines
 
 
-def _floor(said: DesignReport) -> list[str]:
-    """Of all tasks the one that needs most."""
-    if not said.floors:
+def _floor(report: DesignReport) -> list[str]:
+    """The line about the task that needs most bits; nothing where no task needs any."""
+    if not report.floors:
         return []
-    most = max(said.floors, key=lambda floor: floor.bits)
+    most = max(report.floors, key=lambda floor: floor.bits)
     needs = f"{most.certificate.theorem}: {most.task} needs {most.bits:,} bits"
     return [f"Every stack must keep at least {most.bytes:,} bytes ({needs})."]
 
 
-def _front(said: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
+def _front(report: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
     """A block of rows for each class of evidence, numbered through."""
     names = [one.name for one in rows[0].verdicts]
     table = [("", "cache", "prefill", "decode", *names, "")]
@@ -77,8 +80,10 @@ def _front(said: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
         last = i + 1 == len(rows) or rows[i + 1].weights != row.weights
         lines += _least(rows, row.weights) if last else []
     shallow = any(one.shallow for row in rows for one in row.verdicts)
-    used = [f"{sign} {name}" for sign, name in said.letters.items() if any(sign in row.strip for row in rows)]
-    return [*lines, "", ", ".join(used), *(_NOTE if shallow else ()), *_COUNTED, *_groupings(said)]
+    used = [
+        f"{sign} {name}" for sign, name in report.letters.items() if any(sign in row.strip for row in rows)
+    ]
+    return [*lines, "", ", ".join(used), *(_NOTE if shallow else ()), *_COUNTED, *_groupings(report)]
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -99,11 +104,11 @@ def _least(rows: Sequence[PricedStack], weights: str) -> list[str]:
     return ["  " + ", ".join(f"least {name}: {i}" for name, (i, _) in least.items())]
 
 
-def _groupings(said: DesignReport) -> list[str]:
+def _groupings(report: DesignReport) -> list[str]:
     """What other numbers of KV heads would make of the first row."""
-    if len(said.groupings) < 2:
+    if len(report.groupings) < 2:
         return []
-    choices = ", ".join(f"{one.kv_heads}: {_bytes(one.cache_bytes)}" for one in said.groupings)
+    choices = ", ".join(f"{one.kv_heads}: {_bytes(one.cache_bytes)}" for one in report.groupings)
     return [
         "",
         "Cache of stack 1 with other numbers of KV heads (--kv-heads decides for them)",
@@ -115,21 +120,21 @@ def _mark(one: TaskVerdict) -> str:
     return f"{one.verdict}{'*' if one.shallow else ''}"
 
 
-def _nothing(said: DesignReport) -> list[str]:
+def _nothing(report: DesignReport) -> list[str]:
     """Why nothing is left, and what would have to be paid."""
-    if said.budget is None:
+    if report.budget is None:
         return ["NOTHING IS LEFT: a theorem rules out every stack that was compared."]
-    lines = [f"NOTHING IS LEFT within {said.budget:,} bytes"]
-    if said.forbidden_by is not None:
-        lines.append(f"  {_by(said.forbidden_by)}, whatever the layers")
-    elif said.within_budget:
-        lines.append(f"  A theorem rules out all {said.within_budget:,} stacks that keep no more.")
+    lines = [f"NOTHING IS LEFT within {report.budget:,} bytes"]
+    if report.forbidden_by is not None:
+        lines.append(f"  {_by(report.forbidden_by)}, whatever the layers")
+    elif report.within_budget:
+        lines.append(f"  A theorem rules out all {report.within_budget:,} stacks that keep no more.")
     else:
-        least = f"the smallest stack that was compared keeps {said.least_bytes:,} bytes"
+        least = f"the smallest stack that was compared keeps {report.least_bytes:,} bytes"
         lines.append(f"  No theorem says so, but {least}.")
-    if said.cheapest is None:
+    if report.cheapest is None:
         return [*lines, "  Larger stacks do not help: a theorem rules out all that were compared."]
-    return [*lines, "The smallest stack that is not ruled out", *_front(said, said.numbered)]
+    return [*lines, "The smallest stack that is not ruled out", *_front(report, report.numbered)]
 
 
 def _neighbours(rows: Sequence[PricedStack]) -> list[str]:

@@ -32,37 +32,37 @@ _STYLE = ".who{fill:#dfe8f5;stroke:#8aa4c8}.line{stroke:#bbb}path{fill:none}"
 _DARK = ".who{fill:#24344d;stroke:#6c86ad}.line{stroke:#555}"
 
 
-def exchange_picture(said: ProtocolReport) -> str:
+def exchange_picture(report: ProtocolReport) -> str:
     """One row a layer; the width of an arc grows with the logarithm of its bits."""
     rows: dict[int, list[CountedMessage]] = defaultdict(list)
-    for message in said.messages:
+    for message in report.messages:
         rows[message.layer].append(message)
-    x = {player.name: _LEFT + i * _STEP for i, player in enumerate(said.players)}
-    kinds = [kind for kind in COLOURS if any(m.what == kind for m in said.messages)]
+    x = {player.name: _LEFT + i * _STEP for i, player in enumerate(report.players)}
+    kinds = [kind for kind in COLOURS if any(m.what == kind for m in report.messages)]
     top = 70 + len(rows) * _ROW
     body = [
         _HEAD,
-        text(12, 22, f"{said.task} by {said.architecture}", class_="title"),
-        text(12, 42, f"{len(said.messages)} messages, {_bits(said.messages)}"),
+        text(12, 22, f"{report.task} by {report.architecture}", class_="title"),
+        text(12, 42, f"{len(report.messages)} messages, {_bits(report.messages)}"),
     ]
     for i, (layer, messages) in enumerate(sorted(rows.items())):
         y = 70 + i * _ROW + _DROP
         body += [text(12, y + 4, f"layer {layer}"), text(12, y + 20, _bits(messages))]
         body.append(line(_LEFT, y, max(x.values()), y, class_="line"))
-        body += [_asked(m, x[m.receiver], x[m.sender], y) for m in messages if m.what == "sums"]
+        body += [_question_path(m, x[m.receiver], x[m.sender], y) for m in messages if m.what == "sums"]
         body += [_arc(m, x[m.sender], x[m.receiver], y) for m in messages]
-        known = {k.player: k.bits for epoch in said.epochs if epoch.layer == layer for k in epoch.known}
-        body += [part for who in said.players for part in _who(who, x[who.name], y, known.get(who.name))]
+        known = {k.player: k.bits for epoch in report.epochs if epoch.layer == layer for k in epoch.known}
+        body += [part for who in report.players for part in _who(who, x[who.name], y, known.get(who.name))]
     for i, kind in enumerate(kinds):
         y = top + 10 + 24 * i
         body.append(element("path", d=f"M {_LEFT} {y} h 40", stroke=COLOURS[kind], stroke_width=3))
         body.append(text(_LEFT + 50, y + 4, _MEANS[kind]))
-    if any(m.what == "sums" for m in said.messages):
+    if any(m.what == "sums" for m in report.messages):
         y = top + 10 + 24 * len(kinds)
         body.append(element("path", d=f"M {_LEFT} {y} h 40", stroke=_ASKED, stroke_dasharray="4 4"))
         body.append(text(_LEFT + 50, y + 4, "step 1: all that the asking player knows, X_i (free)"))
         top += 24
-    width = max(560, _LEFT + len(said.players) * _STEP)
+    width = max(560, _LEFT + len(report.players) * _STEP)
     return drawn(width, top + 24 * len(kinds) + 30, body, _STYLE, _DARK)
 
 
@@ -87,7 +87,7 @@ def _arc(message: CountedMessage, start: int, end: int, y: int) -> str:
     )
 
 
-def _asked(message: CountedMessage, start: int, end: int, y: int) -> str:
+def _question_path(message: CountedMessage, start: int, end: int, y: int) -> str:
     """Step 1 of an epoch, from who asks to who answers, below the line."""
     lift = min(_DROP - 24, 12 + (start - end) // 10)
     d = f"M {start} {y} Q {(start + end) // 2} {y + 2 * lift} {end + _RADIUS} {y}"

@@ -103,22 +103,22 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
 
 
 def _section(one: Section) -> str:
-    name, found, shown, cells = one
+    name, experiment, shown, cells = one
     question, _, rest = docstring("experiments", name).partition("\n\n")
-    lines = [f"## {name}: {found.title}", "", " ".join(question.split()), "", " ".join(rest.split()), ""]
+    lines = [f"## {name}: {experiment.title}", "", " ".join(question.split()), "", " ".join(rest.split()), ""]
     if not cells:
         return "\n".join([*lines, "No runs yet.", ""])
-    planned = len(found.cells(shown))
-    lines += [f"![{found.title}](experiments/{name}.svg)", ""]
+    planned = len(experiment.cells(shown))
+    lines += [f"![{experiment.title}](experiments/{name}.svg)", ""]
     lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells):", ""]
     lines += [*(f"* {finding.says}{_rests_on(finding)}" for finding in one.findings), ""]
-    lines += [f"**Does not show:** {one.told(found.silent)}", ""]
+    lines += [f"**Does not show:** {one.told(experiment.silent)}", ""]
     lines += [*(f"* {line}" for line in drawn_lines(one.drawn)), "", *_table(one), "", *_recipes(one), ""]
-    if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
+    if experiment.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
     if one.built:
         lines += [*_built(one), ""]
-    if found.published is not None:
+    if experiment.published is not None:
         lines += [*_published(one), ""]
     return "\n".join(lines)
 
@@ -130,9 +130,9 @@ def _rests_on(finding: Finding) -> str:
         "NOT LEARNED in this budget": finding.not_learned,
         "no statement": finding.no_statement,
     }
-    said = [f"{word}: {', '.join(map(_code, names))}" for word, names in groups.items() if names]
-    said += [f"rising from {_code(names[0])} to {_code(names[-1])}" for names in finding.rising]
-    return f" ({'; '.join(said)}.)"
+    grounds = [f"{word}: {', '.join(map(_code, names))}" for word, names in groups.items() if names]
+    grounds += [f"rising from {_code(names[0])} to {_code(names[-1])}" for names in finding.rising]
+    return f" ({'; '.join(grounds)}.)"
 
 
 def _code(name: str) -> str:
@@ -194,25 +194,25 @@ def _row(one: JudgedCell, letter: str) -> str:
 
 def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
     """Models that were judged on other inputs too."""
-    found = [(one, run) for one in cells for run in one.runs[:1] if run.shifts]
-    names = list(dict.fromkeys(name for _, run in found for name in run.shifts))
+    shifted = [(one, run) for one in cells for run in one.runs[:1] if run.shifts]
+    names = list(dict.fromkeys(name for _, run in shifted for name in run.shifts))
     rows = [
         f"| `{one.cell.name}` | {run.measurement.accuracy:.1%} | "
         + " | ".join(f"{run.shifts[name]:.1%}" if name in run.shifts else "–" for name in names)
         + " |"
-        for one, run in found
+        for one, run in shifted
     ]
     head = f"| the same model (one seed) on | as trained | {' | '.join(names)} |"
     return [head, "|---|" + "---|" * (len(names) + 1), *rows]
 
 
-def _built(found: Section) -> list[str]:
+def _built(section: Section) -> list[str]:
     """How little weights get by with that were written down instead of trained."""
-    said = {"precision": "significant bits", "width": "width"}
+    words = {"precision": "significant bits", "width": "width"}
     rows = [
-        f"| {least.construction} | {row.task} | {said[least.smallest]} "
+        f"| {least.construction} | {row.task} | {words[least.smallest]} "
         f"| {_count(row.works)} | {_count(row.predicted)} |"
-        for least in found.built
+        for least in section.built
         for row in least.rows
     ]
     head = (
@@ -225,10 +225,10 @@ def _count(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def _published(found: Section) -> list[str]:
+def _published(section: Section) -> list[str]:
     """Others' figures beside ours."""
     rows = []
-    for row in found.published:
+    for row in section.published:
         own = "not run" if row.ours is None else f"{row.ours:.1%}"
         rows.append(f"| {row.what} | {row.theirs:.1%} | {own} | {row.source} |")
     return [
@@ -236,5 +236,5 @@ def _published(found: Section) -> list[str]:
         "|---|---|---|---|",
         *rows,
         "",
-        found.experiment.differences,
+        section.experiment.differences,
     ]

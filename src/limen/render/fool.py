@@ -34,55 +34,61 @@ def progress(watched: bool | None = None) -> Callable[[Effort], None]:
 
     def told(stage: Effort) -> None:
         if stage.why is None and (sys.stderr.isatty() if watched is None else watched):
-            found = "found" if stage.found else "nothing"
+            outcome = "found" if stage.found else "nothing"
             sys.stderr.write(
-                f"{stage.strategy}: {found}, {stage.forwards:,} forwards, {stage.seconds:.1f} s\n"
+                f"{stage.strategy}: {outcome}, {stage.forwards:,} forwards, {stage.seconds:.1f} s\n"
             )
 
     return told
 
 
-def lines_of(said: FoolReport) -> list[str]:
+def lines_of(report: FoolReport) -> list[str]:
     """All of it."""
-    lines = [f"{said.task}, {said.model} in {said.arithmetic}"]
-    lines += [f"  {_stage(stage)}" for stage in said.stages if stage.why is None]
-    tested, *bound = _random(said)
-    lines += ["", *_found(said), "", tested, *(f"  {one}" for one in bound)]
-    if said.worst_low is not None and said.worst_high is not None:
-        low, high = said.worst_low, said.worst_high
+    lines = [f"{report.task}, {report.model} in {report.arithmetic}"]
+    lines += [f"  {_stage(stage)}" for stage in report.stages if stage.why is None]
+    tested, *bound = _random(report)
+    lines += ["", *_outcome(report), "", tested, *(f"  {one}" for one in bound)]
+    if report.worst_low is not None and report.worst_high is not None:
+        low, high = report.worst_low, report.worst_high
         gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
-        proved = said.claim is not None and not said.found
+        proved = report.claim is not None and not report.found
         sure = (
             "" if proved else "; computed in float64 without a bound on the rounding, so this is not a proof"
         )
         lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}{sure}")
-    if said.hypothesis_holds is not None:
-        than = "fewer than" if said.hypothesis_holds else "not fewer than"
-        so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
-        lines.append(f"the state has {said.state_bits:,} bits, {than} the task's {said.needs_bits:,}: {so}")
-    files = {"certificate": said.file, "check it with": said.check}
-    return [*lines, *said.notes, said.means, *(f"{what}: {it}" for what, it in files.items() if it)]
+    if report.hypothesis_holds is not None:
+        than = "fewer than" if report.hypothesis_holds else "not fewer than"
+        so = (
+            "some input must fail, by counting"
+            if report.hypothesis_holds
+            else "no theorem promises a failure"
+        )
+        lines.append(
+            f"the state has {report.state_bits:,} bits, {than} the task's {report.needs_bits:,}: {so}"
+        )
+    files = {"certificate": report.file, "check it with": report.check}
+    return [*lines, *report.notes, report.means, *(f"{what}: {it}" for what, it in files.items() if it)]
 
 
 def _stage(stage: Effort) -> str:
-    found = "found" if stage.found else "nothing"
-    return f"{stage.strategy:16} {stage.forwards:>9,} forwards   {found}"
+    outcome = "found" if stage.found else "nothing"
+    return f"{stage.strategy:16} {stage.forwards:>9,} forwards   {outcome}"
 
 
-def _found(said: FoolReport) -> list[str]:
-    cost = f"({said.forwards:,} forwards, {said.seconds:.0f} s)"
-    if not said.found:
-        if said.claim is not None:
+def _outcome(report: FoolReport) -> list[str]:
+    cost = f"({report.forwards:,} forwards, {report.seconds:.0f} s)"
+    if not report.found:
+        if report.claim is not None:
             return ["RIGHT on every input: this is proved, and the proof can be checked"]
-        lowest = "" if said.lowest_margin is None else f"; lowest margin {said.lowest_margin:.4g}"
+        lowest = "" if report.lowest_margin is None else f"; lowest margin {report.lowest_margin:.4g}"
         return [f"not found {cost}{lowest}"]
-    sure = {True: "ROBUST", False: "not valid in every run", None: "not run in float64"}[said.robust]
-    lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
-    lines += [line for one in said.inputs for line in f"  {one.text}   {_answered(one)}".split("\n")]
-    if len(said.inputs) == 2:
-        one, other = (one.tokens for one in said.inputs)
+    sure = {True: "ROBUST", False: "not valid in every run", None: "not run in float64"}[report.robust]
+    lines = [f"FOUND by {report.strategy}: {report.claim}, VALID, {sure} {cost}"]
+    lines += [line for one in report.inputs for line in f"  {one.text}   {_answered(one)}".split("\n")]
+    if len(report.inputs) == 2:
+        one, other = (one.tokens for one in report.inputs)
         lines.append(f"  they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")
-    pulling = sorted((i for i, pull in enumerate(said.pulls) if pull > 0), key=lambda i: -said.pulls[i])
+    pulling = sorted((i for i, pull in enumerate(report.pulls) if pull > 0), key=lambda i: -report.pulls[i])
     if pulling:
         lines.append(f"  strongest pull towards the wrong answer: {_places(sorted(pulling[:4]))}")
     return lines
@@ -94,34 +100,34 @@ def _places(places: list[int]) -> str:
     return f"place{'s' if len(places) > 1 else ''} {some}{more}"
 
 
-def _random(said: FoolReport) -> list[str]:
+def _random(report: FoolReport) -> list[str]:
     """What was seen, and what it allows to say; the share is rounded up, so that it stays a bound."""
-    tried = f"{said.random_failures:,} of {said.random_forwards:,} {said.random_distribution}"
+    tried = f"{report.random_failures:,} of {report.random_forwards:,} {report.random_distribution}"
     lines = [f"random testing: wrong on {tried}"]
-    if said.random_upper95 is not None and said.random_upper95 < 1:
-        share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(said.random_upper95)
+    if report.random_upper95 is not None and report.random_upper95 < 1:
+        share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(report.random_upper95)
         lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of those drawn so")
     return lines
 
 
-def fool_picture(said: FoolReport) -> str:
+def fool_picture(report: FoolReport) -> str:
     """The inputs under each other, where they differ, and how much each place pulls to the wrong answer."""
-    shown = said.inputs
+    shown = report.inputs
     places = min(_WIDEST, max((len(one.tokens) for one in shown), default=0))
-    tested = _random(said)
+    tested = _random(report)
     told = max((len(_answered(one)) for one in shown), default=0)
     width = max(_LEFT + max(places * _CELL + _LETTER * told, 420), 12 + _LETTER * max(map(len, tested)))
-    body = [text(12, 24, said.headline, class_="title")]
+    body = [text(12, 24, report.headline, class_="title")]
     body += [text(12, 44 + 18 * i, one) for i, one in enumerate(tested)]
     for row, one in enumerate(shown):
         body += _tokens(one, shown, places, _TOP + row * (_CELL + 12))
     low = _TOP + len(shown) * (_CELL + 12) + 30
-    if said.pulls:
-        body += _pulls(said.pulls[:places], low)
-        low += _BARS + round(_BARS * max(0.0, -min(said.pulls)) / (max(map(abs, said.pulls)) or 1.0)) + 30
-    if said.looks:
-        body += _looks(said.looks, places, low + 14)
-        low += 54 + (_ROW + 4) * len(said.looks[:_HEADS])
+    if report.pulls:
+        body += _pulls(report.pulls[:places], low)
+        low += _BARS + round(_BARS * max(0.0, -min(report.pulls)) / (max(map(abs, report.pulls)) or 1.0)) + 30
+    if report.looks:
+        body += _looks(report.looks, places, low + 14)
+        low += 54 + (_ROW + 4) * len(report.looks[:_HEADS])
     return drawn(width, low, body, _STYLE, _DARK)
 
 

@@ -51,20 +51,21 @@ class _Axis:
         span = self.high - self.low
         tenths = (10,) if span > 4 else (10, 20, 50) if span > 0.5 else range(10, 100)
         powers = range(max(1, floor(self.low)), ceil(self.high) + 1)
-        found = [step * 10 ** (power - 1) for power in powers for step in tenths]
-        seen = [value for value in found if self.low <= log10(value) <= self.high]
+        candidates = [step * 10 ** (power - 1) for power in powers for step in tenths]
+        seen = [value for value in candidates if self.low <= log10(value) <= self.high]
         return seen[:: max(1, len(seen) // 8)]
 
 
-def front_picture(said: DesignReport) -> str:
+def front_picture(report: DesignReport) -> str:
     """Two panels, cache against decode and against prefill: the front numbered, what is ruled out crossed."""
-    size = f"{said.layers} layers of width {said.width:,}, {said.kv_heads} KV heads, {said.context:,} tokens"
+    layers = f"{report.layers} layers of width {report.width:,}"
+    size = f"{layers}, {report.kv_heads} KV heads, {report.context:,} tokens"
     body = [
-        text(12, 22, " and ".join(said.tasks), class_="title"),
-        text(12, 42, f"{size}; {said.looked_at:,} stacks compared. All axes are logarithmic."),
-        *_panel(said, 0, "decode: FLOPs of the last token", _decode),
-        *_panel(said, _WIDTH + _APART, "prefill: FLOPs of all tokens", _prefill),
-        *_key(len(said.ruled_out), bool(said.budget)),
+        text(12, 22, " and ".join(report.tasks), class_="title"),
+        text(12, 42, f"{size}; {report.looked_at:,} stacks compared. All axes are logarithmic."),
+        *_panel(report, 0, "decode: FLOPs of the last token", _decode),
+        *_panel(report, _WIDTH + _APART, "prefill: FLOPs of all tokens", _prefill),
+        *_key(len(report.ruled_out), bool(report.budget)),
     ]
     return drawn(_LEFT + 2 * _WIDTH + _APART + 24, _TOP + _HEIGHT + 112, body, _STYLE, _DARK)
 
@@ -77,24 +78,24 @@ def _prefill(price: Price) -> int:
     return price.prefill_flops
 
 
-def _panel(said: DesignReport, shift: int, title: str, flops: Callable[[Price], int]) -> list[str]:
-    floors = sorted(said.floors, key=lambda one: one.bits)[-1:]
-    limits = [*(one.bytes for one in floors), *([said.budget] if said.budget else [])]
-    x = _Axis.of([*(price.cache_bytes for price in said.prices), *limits], _LEFT + shift, _WIDTH)
-    y = _Axis.of(map(flops, said.prices), _TOP + _HEIGHT, -_HEIGHT)
-    dots = {(round(x.at(p.cache_bytes)), round(y.at(flops(p)))) for p in said.prices}  # many fall together
-    crosses = [(x.at(one.cache_bytes), y.at(flops(one))) for one in said.ruled_out]
+def _panel(report: DesignReport, shift: int, title: str, flops: Callable[[Price], int]) -> list[str]:
+    floors = sorted(report.floors, key=lambda one: one.bits)[-1:]
+    limits = [*(one.bytes for one in floors), *([report.budget] if report.budget else [])]
+    x = _Axis.of([*(price.cache_bytes for price in report.prices), *limits], _LEFT + shift, _WIDTH)
+    y = _Axis.of(map(flops, report.prices), _TOP + _HEIGHT, -_HEIGHT)
+    dots = {(round(x.at(p.cache_bytes)), round(y.at(flops(p)))) for p in report.prices}  # many fall together
+    crosses = [(x.at(one.cache_bytes), y.at(flops(one))) for one in report.ruled_out]
     body = [
         *_axes(x, y, title),
         *(circle(a, b, 1.6, class_="other") for a, b in sorted(dots)),
         *(cross(a, b, class_="killed") for a, b in crosses),
-        *(_dot(row, x, y, flops) for row in said.beyond if row not in said.numbered),
-        *_numbered(said.numbered, x, y, flops),
+        *(_dot(row, x, y, flops) for row in report.beyond if row not in report.numbered),
+        *_numbered(report.numbered, x, y, flops),
     ]
     for one in floors:
         body += _upright("limit", x.at(one.bytes), "no stack can keep less")
-    if said.budget:
-        body += _upright("budget", x.at(said.budget), "budget")
+    if report.budget:
+        body += _upright("budget", x.at(report.budget), "budget")
     return body
 
 
@@ -174,5 +175,5 @@ def _key(ruled_out: int, budget: bool) -> list[str]:
         lines += [circle(at, y, 6, class_=kind), text(at + 12, y + 4, words)]
         at += 48 + 6 * len(words)
     dear = "; no number: beyond the budget" if budget else ""
-    said = f"cheaper, but a theorem rules it out ({ruled_out:,}); small dots: the other stacks{dear}"
-    return [*lines, cross(_LEFT, y + 24, class_="killed"), text(_LEFT + 12, y + 28, said)]
+    legend = f"cheaper, but a theorem rules it out ({ruled_out:,}); small dots: the other stacks{dear}"
+    return [*lines, cross(_LEFT, y + 24, class_="killed"), text(_LEFT + 12, y + 28, legend)]

@@ -56,11 +56,11 @@ def tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def in_tex(text: object) -> str:
     """Words of ours: what is special in LaTeX is escaped, formulas are set as such."""
-    said, at, parts = str(text), 0, []
-    for found in _SCRIPTED.finditer(said):
-        parts += [_plain(said[at : found.start()]), f"${_maths(found[1])}{_scripts(found[2])}$"]
-        at = found.end()
-    return "".join([*parts, _plain(said[at:])])
+    words, at, parts = str(text), 0, []
+    for formula in _SCRIPTED.finditer(words):
+        parts += [_plain(words[at : formula.start()]), f"${_maths(formula[1])}{_scripts(formula[2])}$"]
+        at = formula.end()
+    return "".join([*parts, _plain(words[at:])])
 
 
 def _plain(text: str) -> str:
@@ -74,8 +74,8 @@ def _maths(text: str) -> str:
 
 def _scripts(text: str) -> str:
     """_k or ^{…}, one after the other, with braces; what stands inside one is a formula again."""
-    found = re.findall(r"([_^])(?:\{([^{}]*)\}|(\w+(?:\([^()]*\))?))", text)
-    return "".join(f"{script}{{{_maths(braced or single)}}}" for script, braced, single in found)
+    scripts = re.findall(r"([_^])(?:\{([^{}]*)\}|(\w+(?:\([^()]*\))?))", text)
+    return "".join(f"{script}{{{_maths(braced or single)}}}" for script, braced, single in scripts)
 
 
 def order_in_tex(order: str) -> str:
@@ -93,25 +93,25 @@ def order_in_tex(order: str) -> str:
     return order
 
 
-def verdict(said: DecideReport) -> str:
+def verdict(report: DecideReport) -> str:
     """A verdict: what it is about, both sides, where it flips."""
     rows = [
-        ("Task", rf"\texttt{{{in_tex(said.task)}}}"),
-        ("Architecture", rf"\texttt{{{in_tex(said.architecture)}}}"),
-        *([("Steps of chain of thought", f"{said.steps:,}")] if said.steps else []),
-        ("Verdict", rf"\textsc{{{said.verdict}}}"),
-        ("Reason", in_tex(said.reason)),
+        ("Task", rf"\texttt{{{in_tex(report.task)}}}"),
+        ("Architecture", rf"\texttt{{{in_tex(report.architecture)}}}"),
+        *([("Steps of chain of thought", f"{report.steps:,}")] if report.steps else []),
+        ("Verdict", rf"\textsc{{{report.verdict}}}"),
+        ("Reason", in_tex(report.reason)),
     ]
-    if said.needs_bits is not None and said.has_bits is not None:
-        rows += [("Bits needed", f"{said.needs_bits:,}"), ("Bits held", f"{said.has_bits:,}")]
-    if said.flips_at is not None:
-        rows.append(("Ruled out from", f"${said.flips_size} = {said.flips_at:,}$"))
-    if said.ceiling is not None:
-        rows.append(("Accuracy at most", in_tex(percent(said.ceiling))))
+    if report.needs_bits is not None and report.has_bits is not None:
+        rows += [("Bits needed", f"{report.needs_bits:,}"), ("Bits held", f"{report.has_bits:,}")]
+    if report.flips_at is not None:
+        rows.append(("Ruled out from", f"${report.flips_size} = {report.flips_at:,}$"))
+    if report.ceiling is not None:
+        rows.append(("Accuracy at most", in_tex(percent(report.ceiling))))
     return tabular((), rows)
 
 
-def bound(said: BoundReport) -> str:
+def bound(report: BoundReport) -> str:
     """What every architecture needs for a task."""
     rows = [
         (
@@ -120,7 +120,7 @@ def bound(said: BoundReport) -> str:
             "" if need.bits is None else f"{need.bits:,}",
             rf"\texttt{{{in_tex(need.theorem)}}}",
         )
-        for need in said.needs
+        for need in report.needs
     ]
-    caption = f"% {said.headline}\n"
+    caption = f"% {report.headline}\n"
     return caption + tabular(("Architecture", "Needs", "Bits", "Theorem"), rows)

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from limen.commands.list import CatalogueReport
 
 
-def lines_of(said: CatalogueReport) -> list[str]:
+def lines_of(report: CatalogueReport) -> list[str]:
     """One line for each entry; below a theorem how it is proved, where theorems are all that is listed."""
-    lines, proofs = [], len(said.summaries) == 1
-    for kind, entries in said.summaries.items():
+    lines, proofs = [], len(report.summaries) == 1
+    for kind, entries in report.summaries.items():
         width = max(map(len, entries), default=0)
         lines += [f"{kind} ({len(entries)})"] if entries else []
         for name, summary in entries.items():
             lines.append(f"  {name:{width}}  {summary}")
             if proofs and kind == "theorems":
-                lines.append(f"  {'':{width}}    {said.proofs[name]}")
+                lines.append(f"  {'':{width}}    {report.proofs[name]}")
     return lines

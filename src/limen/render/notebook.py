@@ -29,48 +29,48 @@ _COLOUR |= {Answer.INCOMPLETE: _COLOUR[Answer.OPEN]}
 _SHOWN = 120  # characters of a field of a certificate
 
 
-def verdict(said: DecideReport) -> str:
-    first, *others = decide.lines_of(said)
-    head = _coloured(said.verdict, f"{SIGN[said.verdict]} {first}")
+def verdict(report: DecideReport) -> str:
+    first, *others = decide.lines_of(report)
+    head = _coloured(report.verdict, f"{SIGN[report.verdict]} {first}")
     return f"<div>{'<br>'.join([head, *(f'<small>{escape(line)}</small>' for line in others)])}</div>"
 
 
-def certificate(found: Certificate) -> str:
-    fields = msgspec.to_builtins(found)
+def certificate(evidence: Certificate) -> str:
+    fields = msgspec.to_builtins(evidence)
     rows = "".join(f"<tr><th style='text-align:left'>{key}</th><td><code>{_cut(value)}</code></td></tr>"
                    for key, value in fields.items() if value not in (None, {}, ""))  # fmt: skip
     return f"<table>{rows}</table>"
 
 
-def table(said: TableReport) -> str:
-    head = "".join(f"<th>{escape(column.title)}</th>" for column in said.columns)
+def table(report: TableReport) -> str:
+    head = "".join(f"<th>{escape(column.title)}</th>" for column in report.columns)
     body = "".join(
         f"<tr><th style='text-align:left'>{escape(row.name)}</th>"
         + "".join(f"<td>{_signed(cell)}</td>" for cell in row.cells)
         + "</tr>"
-        for row in said.rows
+        for row in report.rows
     )
     return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def audit(said: AuditReport) -> str:
-    return card([said])
+def audit(report: AuditReport) -> str:
+    return card([report])
 
 
-def audits(said: AuditsReport) -> str:
-    return card(said.models)
+def audits(report: AuditsReport) -> str:
+    return card(report.models)
 
 
-def stacks(said: DesignReport) -> str:
-    return front_picture(said) + as_it_stands(design.lines_of(said))
+def stacks(report: DesignReport) -> str:
+    return front_picture(report) + as_it_stands(design.lines_of(report))
 
 
-def exchange(said: ProtocolReport) -> str:
-    return exchange_picture(said) + as_it_stands(protocol.lines_of(said))
+def exchange(report: ProtocolReport) -> str:
+    return exchange_picture(report) + as_it_stands(protocol.lines_of(report))
 
 
-def checked(said: CheckReport) -> str:
-    return f"<div>{escape(said.headline)}</div>"
+def checked(report: CheckReport) -> str:
+    return f"<div>{escape(report.headline)}</div>"
 
 
 def _signed(cell: CellReport) -> str:

@@ -28,14 +28,14 @@ _WIDTH, _HEIGHT = 560, 300
 _FAR = 64  # times the least number: an axis of powers, on which distances are ratios
 
 
-def section_chart(found: Section) -> dict[str, Any]:
+def section_chart(section: Section) -> dict[str, Any]:
     """What fits the experiment: its cells, or its models on other inputs."""
-    if found.experiment.shifted:
-        return shifts_chart(found.cells)
-    return cells_chart(found)
+    if section.experiment.shifted:
+        return shifts_chart(section.cells)
+    return cells_chart(section)
 
 
-def capacity_chart(said: SparseReport) -> dict[str, Any]:
+def capacity_chart(report: SparseReport) -> dict[str, Any]:
     """What block-sparse attention may reach: accuracy over the bits of a message, a line a block size."""
     points = [
         {
@@ -43,7 +43,7 @@ def capacity_chart(said: SparseReport) -> dict[str, Any]:
             "w": row.message_bits,
             "accuracy": 1.0 if row.accuracy is None else row.accuracy,
         }
-        for row in said.rows
+        for row in report.rows
     ]
     lines = alt.Chart(alt.InlineData(values=points)).mark_line(point=True, strokeWidth=2)
     encoded = lines.encode(
@@ -54,12 +54,12 @@ def capacity_chart(said: SparseReport) -> dict[str, Any]:
     return _spec(encoded.properties(width=_WIDTH, height=_HEIGHT))
 
 
-def cells_chart(found: Section) -> dict[str, Any]:
+def cells_chart(section: Section) -> dict[str, Any]:
     """The best start of each cell, its seeds as a bar; panels side by side, others' figures in the last."""
-    experiment, cells = found.experiment, found.cells
+    experiment, cells = section.experiment, section.cells
     panels = dict.fromkeys(one.cell.panel for one in cells)
     charts = [_panel(experiment, name, [one for one in cells if one.cell.panel == name]) for name in panels]
-    charts += _beside(found)
+    charts += _beside(section)
     width = _WIDTH if len(charts) == 1 else 320
     if len(charts) == 1:
         return _spec(charts[0].properties(width=width, height=_HEIGHT))
@@ -97,18 +97,18 @@ def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> a
     return alt.LayerChart(layer=layers, title=title or alt.Undefined)
 
 
-def _beside(found: Section) -> list[alt.LayerChart]:
+def _beside(section: Section) -> list[alt.LayerChart]:
     """Others' figures on a dashed line beside ours, where both are there."""
     values = [
         {"series": row.at[0], "x": row.at[1], "whose": whose, "accuracy": accuracy}
-        for row in found.published
+        for row in section.published
         if row.at is not None and row.ours is not None
         for whose, accuracy in (("ours", row.ours), ("published", row.theirs))
     ]
     if not values:
         return []
     base = alt.Chart(alt.InlineData(values=values)).encode(
-        alt.X("x:O", title=found.experiment.beside, axis=alt.Axis(labelAngle=0)),
+        alt.X("x:O", title=section.experiment.beside, axis=alt.Axis(labelAngle=0)),
         alt.Y("accuracy:Q", title="right", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1.02])),
         alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
     )
@@ -161,9 +161,9 @@ def curves(runs: Sequence[RunResult]) -> dict[str, Any]:
     )
 
 
-def capacity_picture(said: SparseReport) -> str:
+def capacity_picture(report: SparseReport) -> str:
     """The same as SVG."""
-    return _svg(capacity_chart(said))
+    return _svg(capacity_chart(report))
 
 
 def picture(spec: dict[str, Any], path: Path) -> None:

@@ -12,29 +12,29 @@ if TYPE_CHECKING:
 _SHOWN = 24  # messages that are printed one by one
 
 
-def lines_of(said: ProtocolReport) -> list[str]:
+def lines_of(report: ProtocolReport) -> list[str]:
     """All of it."""
-    held = ", ".join(f"{player.name} ({player.tokens})" for player in said.players)
+    held = ", ".join(f"{player.name} ({player.tokens})" for player in report.players)
     lines = [
-        f"{said.task} by {said.architecture}, in {said.arithmetic}",
-        f"{said.protocol}: {len(said.players)} players and their tokens: {held}",
+        f"{report.task} by {report.architecture}, in {report.arithmetic}",
+        f"{report.protocol}: {len(report.players)} players and their tokens: {held}",
     ]
-    return [*lines, "", *_exchange(said), "", *_sums(said), _compared(said)]
+    return [*lines, "", *_exchange(report), "", *_sums(report), _compared(report)]
 
 
-def _exchange(said: ProtocolReport) -> list[str]:
+def _exchange(report: ProtocolReport) -> list[str]:
     """Message by message; a layer that answers queries is an epoch of three steps."""
-    epochs = {epoch.layer: epoch for epoch in said.epochs}
+    epochs = {epoch.layer: epoch for epoch in report.epochs}
     lines, layer = list[str](), None
-    for message in said.messages[:_SHOWN]:
+    for message in report.messages[:_SHOWN]:
         if message.layer != layer and message.layer in epochs:
             lines.append(_sent(epochs[message.layer]))
         lines.append(_message(message))
         layer = message.layer
-        if message is [m for m in said.messages if m.layer == layer][-1] and layer in epochs:
+        if message is [m for m in report.messages if m.layer == layer][-1] and layer in epochs:
             lines.append(_known(epochs[layer]))
-    if len(said.messages) > _SHOWN:
-        lines.append(f"  … and {len(said.messages) - _SHOWN} more messages")
+    if len(report.messages) > _SHOWN:
+        lines.append(f"  … and {len(report.messages) - _SHOWN} more messages")
     return lines
 
 
@@ -57,23 +57,23 @@ def _message(message: CountedMessage) -> str:
     return f"  layer {message.layer}{epoch}  {who}  {message.what}: {numbers}"
 
 
-def _sums(said: ProtocolReport) -> list[str]:
+def _sums(report: ProtocolReport) -> list[str]:
     by_layer: Counter[int] = Counter()
     by_sender: Counter[str] = Counter()
-    for message in said.messages:
+    for message in report.messages:
         by_layer[message.layer] += message.bits
         by_sender[message.sender] += message.bits
     return [
         "bits by layer: " + ", ".join(f"{i}: {bits:,}" for i, bits in sorted(by_layer.items())),
         "bits by sender: " + ", ".join(f"{name}: {bits:,}" for name, bits in by_sender.items()),
-        f"total: {said.bits_measured:,} bits; the formula allows {said.bits_formula:,}",
-        *_papers(said),
+        f"total: {report.bits_measured:,} bits; the formula allows {report.bits_formula:,}",
+        *_papers(report),
     ]
 
 
-def _papers(said: ProtocolReport) -> list[str]:
+def _papers(report: ProtocolReport) -> list[str]:
     """Where the papers' count of a reply is another one."""
-    replies = [m for m in said.messages if m.bits_papers is not None]
+    replies = [m for m in report.messages if m.bits_papers is not None]
     ours, theirs = sum(m.bits_formula for m in replies), sum(m.bits_papers or 0 for m in replies)
     if not replies or ours == theirs:
         return []
@@ -81,9 +81,9 @@ def _papers(said: ProtocolReport) -> list[str]:
     return [f"replies count the largest score, d sums and the normaliser: {counts}"]
 
 
-def _compared(said: ProtocolReport) -> str:
-    if said.equal:
+def _compared(report: ProtocolReport) -> str:
+    if report.equal:
         return "every token ends with exactly the vector that the network computes, bit for bit"
-    differs = f"outputs differ from those of the network by at most {said.max_deviation:.2g}"
-    rounding = "" if said.exact else " (sums are rounded in another order: strictly, another network)"
+    differs = f"outputs differ from those of the network by at most {report.max_deviation:.2g}"
+    rounding = "" if report.exact else " (sums are rounded in another order: strictly, another network)"
     return differs + rounding

@@ -22,57 +22,59 @@ _DARK = ".axis{stroke:#777}.seen{fill:#ff9b73}.proof{stroke:#8fb3e8}"
 _UNITS = {"precision": "significant bits", "width": "columns"}
 
 
-def lines_of(said: SolveReport) -> list[str]:
+def lines_of(report: SolveReport) -> list[str]:
     """All of it."""
-    tried = f"all {said.tried:,} inputs" if said.exhaustive else f"{said.tried:,} inputs, half of them hard"
-    thought = f", {said.steps} steps of chain of thought" if said.steps else ""
-    margin = inf if said.margin is None else said.margin
+    tried = (
+        f"all {report.tried:,} inputs" if report.exhaustive else f"{report.tried:,} inputs, half of them hard"
+    )
+    thought = f", {report.steps} steps of chain of thought" if report.steps else ""
+    margin = inf if report.margin is None else report.margin
     return [
-        f"{said.task} by {said.construction}, {said.precision}",
-        f"{plural(said.layers, 'layer')}, {plural(said.heads, 'head')} of size {said.head_dim}, "
-        f"width {said.width}{thought}",
-        f"{tried}: {said.wrong} wrong; smallest margin {margin:.6g}",
-        f"every input: {_certified(said)}",
-        _MEANS[said.standing],
+        f"{report.task} by {report.construction}, {report.precision}",
+        f"{plural(report.layers, 'layer')}, {plural(report.heads, 'head')} of size {report.head_dim}, "
+        f"width {report.width}{thought}",
+        f"{tried}: {report.wrong} wrong; smallest margin {margin:.6g}",
+        f"every input: {_certified(report)}",
+        _MEANS[report.standing],
     ]
 
 
-def _certified(said: SolveReport) -> str:
-    if said.certified is not None:
-        return f"margin at least {said.certified:.6g}, derived from the weights"
-    if said.predicted is not None:
-        return f"margin at least {said.predicted:.6g}, argued but not checked"
+def _certified(report: SolveReport) -> str:
+    if report.certified is not None:
+        return f"margin at least {report.certified:.6g}, derived from the weights"
+    if report.predicted is not None:
+        return f"margin at least {report.predicted:.6g}, argued but not checked"
     return "no margin is certified"
 
 
-def least_lines(said: LeastReport) -> list[str]:
+def least_lines(report: LeastReport) -> list[str]:
     """A line a size."""
     return [
-        f"{said.construction}: the fewest {_UNITS[said.smallest]} that suffice",
+        f"{report.construction}: the fewest {_UNITS[report.smallest]} that suffice",
         "",
         f"{'':32} no error on tried inputs   every input, by proof",
-        *map(_row, said.rows),
+        *map(_row, report.rows),
     ]
 
 
-def frontier_lines(said: FrontierReport) -> list[str]:
+def frontier_lines(report: FrontierReport) -> list[str]:
     """A line a width."""
-    head = f"{said.task} by {said.construction}: fewest significant bits at each width of the code"
-    rows = [f"{row.width:>6} {row.works or '–':>22} {row.predicted or '–':>23}" for row in said.rows]
+    head = f"{report.task} by {report.construction}: fewest significant bits at each width of the code"
+    rows = [f"{row.width:>6} {row.works or '–':>22} {row.predicted or '–':>23}" for row in report.rows]
     return [head, "", f"{'width':>6} {'no error in tests':>22} {'every input, by proof':>23}", *rows]
 
 
-def frontier_picture(said: FrontierReport) -> str:
+def frontier_picture(report: FrontierReport) -> str:
     """Width to the right, significant bits upwards: points where nothing tried is wrong, a line by proof."""
     left, top, w, h = 60, 70, 520, 260
-    widest, bits = max(row.width for row in said.rows), 12
-    body = [text(12, 22, f"{said.task} by {said.construction}", class_="title")]
+    widest, bits = max(row.width for row in report.rows), 12
+    body = [text(12, 22, f"{report.task} by {report.construction}", class_="title")]
     body.append(text(12, 40, "points: no error in tests; squares: every input, by proof"))
     body += [
         line(left, top + h, left + w, top + h, class_="axis"),
         line(left, top, left, top + h, class_="axis"),
     ]
-    for row in said.rows:
+    for row in report.rows:
         x = left + w * row.width / widest
         body.append(text(x, top + h + 16, row.width, text_anchor="middle"))
         if row.works:
@@ -85,11 +87,14 @@ def frontier_picture(said: FrontierReport) -> str:
     return drawn(left + w + 30, top + h + 50, body, _STYLE, _DARK)
 
 
-def range_lines(said: RangeReport) -> list[str]:
+def range_lines(report: RangeReport) -> list[str]:
     """A line a format: how far, and what ends it."""
-    lines = [f"{said.construction}: the largest power of two for {said.size} that the kernel certifies", ""]
-    for row in said.rows:
-        far = "none" if row.log2_size is None else f"{said.size} = 2^{row.log2_size}"
+    lines = [
+        f"{report.construction}: the largest power of two for {report.size} that the kernel certifies",
+        "",
+    ]
+    for row in report.rows:
+        far = "none" if row.log2_size is None else f"{report.size} = 2^{row.log2_size}"
         then = "no larger size was tried" if row.then is None else f"beyond: {row.then}"
         lines.append(f"{row.precision:10} {far:12} {then}")
     return lines

@@ -31,9 +31,9 @@ def _value(value: object) -> str:
     )
 
 
-def text(x: float | int, y: float | int, said: object, **more: object) -> str:
+def text(x: float | int, y: float | int, content: object, **more: object) -> str:
     """Words that begin at a point, or stand around it with `text_anchor`."""
-    return element("text", escape(printable(str(said))), x=x, y=y, **more)
+    return element("text", escape(printable(str(content))), x=x, y=y, **more)
 
 
 def rect(x: float | int, y: float | int, width: float | int, height: float | int, **more: object) -> str:

@@ -37,30 +37,30 @@ _SHORT = {
 }
 
 
-def printed(said: TableReport) -> list[str]:
+def printed(report: TableReport) -> list[str]:
     """As wide as the terminal, in colour where somebody is watching; and the page that was written."""
     watched = sys.stdout.isatty()
     width = max(80, shutil.get_terminal_size().columns) if watched else _WIDTH
-    page = [] if said.page is UNSET else ["", f"report: {printable(said.page)}"]
-    return [*lines_of(said, width, watched), *page]
+    page = [] if report.page is UNSET else ["", f"report: {printable(report.page)}"]
+    return [*lines_of(report, width, watched), *page]
 
 
-def lines_of(said: TableReport, width: int, colour: bool) -> list[str]:
+def lines_of(report: TableReport, width: int, colour: bool) -> list[str]:
     """The papers' own table with its orders, then all rows and columns by their signs, then a legend."""
     from rich.console import Console
 
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False)
-    chosen = [i for i, column in enumerate(said.columns) if column.papers]
-    papers = [row for row in said.rows if row.papers]
+    chosen = [i for i, column in enumerate(report.columns) if column.papers]
+    papers = [row for row in report.rows if row.papers]
     if chosen and papers:
-        titles = [said.columns[i].title for i in chosen]
+        titles = [report.columns[i].title for i in chosen]
         rows = [(row.name, [row.cells[i] for i in chosen]) for row in papers]
         console.print(_grid("The papers' table, with evidence", titles, rows, _order))
-    titles = [_SHORT.get(column.column, column.title) for column in said.columns]
-    console.print(_grid("All of it", titles, [(row.name, row.cells) for row in said.rows], _marked))
-    console.print(_legend(said))
-    console.print(_stacks(said))
+    titles = [_SHORT.get(column.column, column.title) for column in report.columns]
+    console.print(_grid("All of it", titles, [(row.name, row.cells) for row in report.rows], _marked))
+    console.print(_legend(report))
+    console.print(_stacks(report))
     return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
 
 
@@ -119,27 +119,27 @@ def _power(number: int) -> str:
     return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else str(number)
 
 
-def _legend(said: TableReport) -> str:
-    counts = said.counts
+def _legend(report: TableReport) -> str:
+    counts = report.counts
     return (
         f"✓ can, weights exist ({counts.can})   ✗ cannot, proved ({counts.cannot})   "
         f"? open ({counts.open})\n"
         f"?{ARGUED} argued, not checked ({counts.argued})   "
         f"?{BELIEVED} believed impossible ({counts.conditional})\n"
         "⁺ sharper than the papers   * corrected   "
-        f"{CHECKED} Coq has checked a proof: {_proved(said)}\n"
-        f"{len(said.cells)} cells, {said.certificates} certificates, all checked"
-        f"{_seen(said)}"
+        f"{CHECKED} Coq has checked a proof: {_proved(report)}\n"
+        f"{len(report.cells)} cells, {report.certificates} certificates, all checked"
+        f"{_seen(report)}"
     )
 
 
-def _seen(said: TableReport) -> str:
+def _seen(report: TableReport) -> str:
     """How many cells an experiment covers, and why what was learned may stand beside a proof."""
-    marks = [cell.trained for cell in said.cells if cell.trained]
+    marks = [cell.trained for cell in report.cells if cell.trained]
     if not marks:
         return ""
-    found = [mark.outcome for mark in marks]
-    yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
+    outcomes = [mark.outcome for mark in marks]
+    yes, no = (outcomes.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
     longest = max(mark.tokens for mark in marks)
     return (
         f"\nᴸ learned ({yes})   ᴺ not learned ({no}): measured by training on short texts, not proved\n"
@@ -148,29 +148,29 @@ def _seen(said: TableReport) -> str:
     )
 
 
-def _stacks(said: TableReport) -> str:
+def _stacks(report: TableReport) -> str:
     """Each row's architecture."""
-    size = max(len(row.name) for row in said.rows)
-    return "\n".join(["", *(f"{row.name:{size}}  {row.architecture}" for row in said.rows)])
+    size = max(len(row.name) for row in report.rows)
+    return "\n".join(["", *(f"{row.name:{size}}  {row.architecture}" for row in report.rows)])
 
 
-def _proved(said: TableReport) -> str:
+def _proved(report: TableReport) -> str:
     """How many verdicts carry a proof that Coq checks, and how many more do at larger sizes."""
-    here = sum(cell.machine_checked for cell in said.cells)
-    larger = sum(cell.proof is not None for cell in said.cells) - here
-    return f"{here} of {said.counts.cannot} CANNOT" + (f", {larger} more at larger sizes" if larger else "")
+    here = sum(cell.machine_checked for cell in report.cells)
+    larger = sum(cell.proof is not None for cell in report.cells) - here
+    return f"{here} of {report.counts.cannot} CANNOT" + (f", {larger} more at larger sizes" if larger else "")
 
 
-def markdown(said: TableReport) -> str:
-    head = ["", *(column.title for column in said.columns)]
-    rows = [[row.name, *map(short, row.cells)] for row in said.rows]
+def markdown(report: TableReport) -> str:
+    head = ["", *(column.title for column in report.columns)]
+    rows = [[row.name, *map(short, row.cells)] for row in report.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
-def latex(said: TableReport) -> str:
+def latex(report: TableReport) -> str:
     """With booktabs."""
-    head = ["", *(column.title for column in said.columns)]
-    return tabular(head, [[row.name, *map(_tex, row.cells)] for row in said.rows])
+    head = ["", *(column.title for column in report.columns)]
+    return tabular(head, [[row.name, *map(_tex, row.cells)] for row in report.rows])
 
 
 def _tex(cell: CellReport) -> str:
@@ -182,15 +182,15 @@ def _tex(cell: CellReport) -> str:
     return f"${sign}{chr(92) + ';' + order if order else ''}{mark}$"
 
 
-def comma_separated(said: TableReport) -> str:
+def comma_separated(report: TableReport) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
         ["row", "column", "task", "tokens", "architecture", "steps", "verdict", "order", "mark", "source"]
     )
-    for row in said.rows:
+    for row in report.rows:
         writer.writerows(
-            _record(row, column, cell) for column, cell in zip(said.columns, row.cells, strict=True)
+            _record(row, column, cell) for column, cell in zip(report.columns, row.cells, strict=True)
         )
     return out.getvalue().rstrip("\n")
 

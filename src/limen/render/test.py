@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from limen.laws.check import HeldLaw, LawsReport
 
 
-def lines_of(said: LawsReport) -> list[str]:
+def lines_of(report: LawsReport) -> list[str]:
     """All of it, as it stands there in the end."""
-    laws = [part for held in said.laws for part in line(held).split("\n")]
-    return [heading(said.entry, said.kind, said.instances), *laws, summary(said)]
+    laws = [part for held in report.laws for part in line(held).split("\n")]
+    return [heading(report.entry, report.kind, report.instances), *laws, summary(report)]
 
 
 def heading(entry: str, kind: str, instances: Sequence[str]) -> str:
@@ -28,5 +28,5 @@ def line(held: HeldLaw) -> str:
     return f"  BROKEN  {held.law}\n          {held.broken_by}: {held.reason}"
 
 
-def summary(said: LawsReport) -> str:
-    return f"{plural(len(said.laws), 'law')}, {said.broken} broken"
+def summary(report: LawsReport) -> str:
+    return f"{plural(len(report.laws), 'law')}, {report.broken} broken"

@@ -30,30 +30,30 @@ VERDICT = {
 }
 
 
-def lines_of(said: TrainReport) -> list[str]:
+def lines_of(report: TrainReport) -> list[str]:
     lines = [
-        f"{said.task}  by  {said.architecture}",
-        f"  {said.accuracy:.1%} right on {said.judged:,} fresh inputs at the end; "
-        f"best during training {said.best:.1%}"
-        f"   (chance {said.chance:.1%}, a rule that only counts tokens {said.floor:.1%}: {said.rule})",
-        f"  inputs: texts {said.drawn}",
-        f"  start {said.start}, seed {said.seed}, {said.steps:,} steps   "
-        f"(stopped by {STOPS[said.stop]}, one core, {said.seconds:.0f} s)",
-        f"  {_bits(said)}",
+        f"{report.task}  by  {report.architecture}",
+        f"  {report.accuracy:.1%} right on {report.judged:,} fresh inputs at the end; "
+        f"best during training {report.best:.1%}"
+        f"   (chance {report.chance:.1%}, a rule that only counts tokens {report.floor:.1%}: {report.rule})",
+        f"  inputs: texts {report.drawn}",
+        f"  start {report.start}, seed {report.seed}, {report.steps:,} steps   "
+        f"(stopped by {STOPS[report.stop]}, one core, {report.seconds:.0f} s)",
+        f"  {_bits(report)}",
     ]
-    if said.shifts:
-        shifted = ", ".join(f"{name} {accuracy:.1%}" for name, accuracy in said.shifts.items())
+    if report.shifts:
+        shifted = ", ".join(f"{name} {accuracy:.1%}" for name, accuracy in report.shifts.items())
         lines.append(f"  on other inputs: {shifted}")
-    lines.append(f"  {VERDICT[said.learned]}")
-    return lines if said.model is UNSET else [*lines, f"  the model: {said.model}"]
+    lines.append(f"  {VERDICT[report.learned]}")
+    return lines if report.model is UNSET else [*lines, f"  the model: {report.model}"]
 
 
-def _bits(said: TrainReport) -> str:
+def _bits(report: TrainReport) -> str:
     """Both sides, and whether a theorem rules this cell out."""
-    state, needs = said.state_bits, said.needs_bits
+    state, needs = report.state_bits, report.needs_bits
     has = "a layer keeps every token" if state is None else f"{state:,} bits cross the cut"
-    asked = "" if needs is None else f", a theorem requires {needs:,}"
-    return f"{has}{asked}{': proved impossible' if said.provable else ''}"
+    required = "" if needs is None else f", a theorem requires {needs:,}"
+    return f"{has}{required}{': proved impossible' if report.provable else ''}"
 
 
 @contextmanager
@@ -68,12 +68,12 @@ def steps_bar(total: int, watched: bool) -> Iterator[Watch]:
         task = bar.add_task("", total=total)
 
         def watch(seen: Seen) -> None:
-            said = (
+            progress = (
                 f"{seen.step:,}/{total:,}  loss {seen.loss:.3f}  {seen.accuracy:.1%}  {seen.rate:.0f} steps/s"
             )
-            bar.update(task, completed=seen.step, description=said)
+            bar.update(task, completed=seen.step, description=progress)
             if watched and not terminal:
                 left = f"  at most {(total - seen.step) / seen.rate:.0f} s left" if seen.rate else ""
-                sys.stderr.write(f"{said}{left}\n")
+                sys.stderr.write(f"{progress}{left}\n")
 
         yield watch

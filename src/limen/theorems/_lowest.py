@@ -78,7 +78,7 @@ def _balanced(average: Balanced) -> float:
 
     On a cell [a, b] of φ it is at most (detected(b) + 1 - a)/2; the cell with the most is cut in two.
     d(p‖q) ≤ u gives p - q ≤ √(u·ln2/2) (Pinsker), and with it an accuracy that does not depend on φ; it is
-    the better one where little is told.
+    the better one where few bits are sent.
     """
     cells: list[tuple[float, float, float]] = []
 

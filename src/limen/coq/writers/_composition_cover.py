@@ -35,16 +35,16 @@ _SHARES = (
 DIGITS = (2**9, 2**11, 2**12, 2**13, WRITTEN)  # of a power, in bits: Coq is faster with few
 
 
-def free(task: Composition, found: Sandwich) -> dict[str, int] | None:
+def free(task: Composition, layers: Sandwich) -> dict[str, int] | None:
     """x0, x1, y, k and the fractions, if the search finds some that hold."""
-    if task.length.bit_length() > 60 or max(found) > 2**60:
+    if task.length.bit_length() > 60 or max(layers) > 2**60:
         return None  # beyond what floats tell apart
     top = log2(task.m)
     starts = [scaled(point, (top, top + 8)) for point in spread(_STARTS, 2)]
-    best = climbed(lambda at: _gain(task, found, at), starts, (top + 8) / 8, climbs=_CLIMBS)[:_CLIMBS]
+    best = climbed(lambda at: _gain(task, layers, at), starts, (top + 8) / 8, climbs=_CLIMBS)[:_CLIMBS]
     for digits in DIGITS:
         for seen in best:
-            if (sizes := _whole(task, found, seen.at, digits)) is not None:
+            if (sizes := _whole(task, layers, seen.at, digits)) is not None:
                 return sizes
     return None
 
@@ -55,9 +55,9 @@ def _sizes(task: Composition, at: Point) -> tuple[int, int]:
     return min(x0, task.m), x1
 
 
-def _gain(task: Composition, found: Sandwich, at: Point) -> float:
+def _gain(task: Composition, layers: Sandwich, at: Point) -> float:
     """Bits that are left, as a share of those that are asked for."""
-    (s, β, s2), n_1 = found, task.n[0]
+    (s, β, s2), n_1 = layers, task.n[0]
     x0, x1 = _sizes(task, at)
     k = _most(task.m, s, x0, x1)
     needs = n_1 * (k + 1) * log2(n_1 * task.m)
@@ -74,9 +74,9 @@ def _most(m: int, s: int, x0: int, x1: int) -> int:
     return floor(low)
 
 
-def _whole(task: Composition, found: Sandwich, at: Point, digits: int) -> dict[str, int] | None:
+def _whole(task: Composition, layers: Sandwich, at: Point, digits: int) -> dict[str, int] | None:
     x0, x1 = _sizes(task, at)
-    most = _most(task.m, found.s, x0, x1)
+    most = _most(task.m, layers.s, x0, x1)
     p, q = below(task.N(1), 1, digits)
     for share in _SHARES:
         k = int(most * (1 - share))
@@ -96,7 +96,7 @@ def _whole(task: Composition, found: Sandwich, at: Point, digits: int) -> dict[s
             "p": p,
             "q": q,
         }
-        if sandwich_holds(task, found, sizes):
+        if sandwich_holds(task, layers, sizes):
             return sizes
     return None
 

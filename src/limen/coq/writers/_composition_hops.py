@@ -47,9 +47,9 @@ def sandwich(case: Case) -> Sandwich | NoStatement:
     return Sandwich(s, β, _bits(graph.components) - s - β)
 
 
-def one_full_holds(task: Composition, found: Sandwich, sizes: Mapping[str, int]) -> bool:
+def one_full_holds(task: Composition, layers: Sandwich, sizes: Mapping[str, int]) -> bool:
     """`chk` of proofs/composition_depth.v, k = k' + 1."""
-    (s, β, s2), m, n_1 = found, task.m, task.n[0]
+    (s, β, s2), m, n_1 = layers, task.m, task.n[0]
     k, x1, lm, lg = sizes["k"], sizes["x1"], sizes["lm"], sizes["lg"]
     x0 = s + 1 + lm * k
     fits = 2 * (k + 1) * x1 <= m <= power(2, lm) and x0 <= m and power(2, lg) <= n_1 * m
@@ -65,13 +65,13 @@ def one_full_stated(case: Case) -> Stated | NoStatement:
 def _around_one(
     case: Case, name: str, free: str, holds: Callable[[Composition, Sandwich, Mapping[str, int]], bool]
 ) -> Stated | NoStatement:
-    tables, found = two_hops(case), sandwich(case)
+    tables, layers = two_hops(case), sandwich(case)
     if isinstance(tables, NoStatement):
         return tables
-    if isinstance(found, NoStatement):
-        return found
+    if isinstance(layers, NoStatement):
+        return layers
     m, n_1 = tables.m, tables.n[0]
-    s, β, s2 = found
+    s, β, s2 = layers
     return Stated(
         "forall M : hybrid,\n"
         f"  size_le M {nat(m)} {nat(n_1)} {nat(s)} {nat(s2)} {nat(β)} ->\n"
@@ -79,16 +79,16 @@ def _around_one(
         f"apply ({name} {m} {n_1} {s} {s2} {β} {free})",
         f"every stack of linear layers of {s} bits, one full layer of {β} bits a reply, linear layers\n"
         f"    of {s2} bits answers some composition of tables of {m} and {n_1}·{m} entries wrongly",
-        holds(tables, found, case.sizes),
+        holds(tables, layers, case.sizes),
     )
 
 
 COVER = ("x0", "x1", "y", "k", "a", "b", "c", "e", "p", "q")
 
 
-def sandwich_holds(task: Composition, found: Sandwich, sizes: Mapping[str, int]) -> bool:
+def sandwich_holds(task: Composition, layers: Sandwich, sizes: Mapping[str, int]) -> bool:
     """`chk_cover` of proofs/two_hops_cover.v."""
-    (s, β, s2), m, n_1 = found, task.m, task.n[0]
+    (s, β, s2), m, n_1 = layers, task.m, task.n[0]
     x0, x1, y, k, a, b, c, e, p, q = (sizes[name] for name in COVER)
     rest = max(m - k, 0)
     return all(  # of a list: Coq computes all of it, whatever fails first
@@ -181,7 +181,7 @@ def thinker(case: Case) -> Thinker | NoStatement:
 FREE = ("y", "h", "b", "J", "c", "e", "a", "q")
 
 
-def each_w_holds(task: Composition, found: TwoLayers | Thinker, sizes: Mapping[str, int]) -> bool:
+def each_w_holds(task: Composition, layers: TwoLayers | Thinker, sizes: Mapping[str, int]) -> bool:
     """`chk_w` of proofs/each_w_stack.v."""
     y, h, b, J, c, e, a, q = (sizes[name] for name in FREE)
     n_1 = task.n[0]
@@ -189,66 +189,66 @@ def each_w_holds(task: Composition, found: TwoLayers | Thinker, sizes: Mapping[s
         [
             min(y, h, b) >= 1 and y * b <= task.m and y * h <= task.m,
             power(max(J - 1, 0), c) * power(2, e) < power(y * b, c),
-            found.lost * c <= e * y * h,
-            exceeds(found.told(n_1, y, h, b), n_1 * J, task.N(1), a, q),
+            layers.lost * c <= e * y * h,
+            exceeds(layers.told(n_1, y, h, b), n_1 * J, task.N(1), a, q),
         ]
     )
 
 
 def two_stated(case: Case) -> Stated | NoStatement:
-    tables, found = two_hops(case), two_layers(case)
+    tables, layers = two_hops(case), two_layers(case)
     if isinstance(tables, NoStatement):
         return tables
-    if isinstance(found, NoStatement):
-        return found
+    if isinstance(layers, NoStatement):
+        return layers
     return _two(
-        tables, found, f"cannot_two_layers {{}} {_free(case)}", each_w_holds(tables, found, case.sizes)
+        tables, layers, f"cannot_two_layers {{}} {_free(case)}", each_w_holds(tables, layers, case.sizes)
     )
 
 
-def _two(tables: Composition, found: TwoLayers, proof: str, holds: bool) -> Stated:
+def _two(tables: Composition, layers: TwoLayers, proof: str, holds: bool) -> Stated:
     """Every such stack errs, by a theorem with a place for the sizes."""
     m, n_1 = tables.m, tables.n[0]
-    below = f"{found.s0} bits" + (f" beside softmax heads of {found.w0} bits a reply" if found.w0 else "")
+    below = f"{layers.s0} bits" + (f" beside softmax heads of {layers.w0} bits a reply" if layers.w0 else "")
     return Stated(
         "forall M : two_layers,\n"
-        f"  two_size M {nat(m)} {nat(n_1)} {' '.join(map(nat, found))} ->\n"
+        f"  two_size M {nat(m)} {nat(n_1)} {' '.join(map(nat, layers))} ->\n"
         f"  errs_on_two_hops (run_two M) {nat(m)} {nat(n_1)}",
-        f"apply ({proof.format(' '.join(map(str, (m, n_1, *found))))})",
-        f"every stack of linear states of {below},\n    and then softmax heads of {found.w1} bits a reply"
-        f" beside linear ones of {found.s1} bits, answers some composition\n"
+        f"apply ({proof.format(' '.join(map(str, (m, n_1, *layers))))})",
+        f"every stack of linear states of {below},\n    and then softmax heads of {layers.w1} bits a reply"
+        f" beside linear ones of {layers.s1} bits, answers some composition\n"
         f"    of tables of {m} and {n_1}·{m} entries wrongly",
         holds,
     )
 
 
 def think_stated(case: Case) -> Stated | NoStatement:
-    tables, found = two_hops(case), thinker(case)
+    tables, layer = two_hops(case), thinker(case)
     if isinstance(tables, NoStatement):
         return tables
-    if isinstance(found, NoStatement):
-        return found
+    if isinstance(layer, NoStatement):
+        return layer
     m, n_1 = tables.m, tables.n[0]
     return Stated(
         "forall M : thinker,\n"
-        f"  thinker_size M {nat(m)} {nat(n_1)} {' '.join(map(nat, found))} ->\n"
+        f"  thinker_size M {nat(m)} {nat(n_1)} {' '.join(map(nat, layer))} ->\n"
         f"  errs_on_two_hops (run_thinking M) {nat(m)} {nat(n_1)}",
-        f"apply (cannot_think_once {m} {n_1} {' '.join(map(str, found))} {_free(case)})",
-        f"every layer of softmax heads of {found.w} bits a reply beside linear ones of {found.s} bits,\n"
+        f"apply (cannot_think_once {m} {n_1} {' '.join(map(str, layer))} {_free(case)})",
+        f"every layer of softmax heads of {layer.w} bits a reply beside linear ones of {layer.s} bits,\n"
         f"    and any token of thought, answers some composition of tables of {m} and {n_1}·{m} entries\n"
         "    wrongly",
-        each_w_holds(tables, found, case.sizes),
+        each_w_holds(tables, layer, case.sizes),
     )
 
 
 def think_more_stated(case: Case) -> Stated | NoStatement:
     """The first two of three hops or more: the tables above are the identity (proofs/fewer_hops.v)."""
-    tables, found = chain(case.task), thinker(case)
+    tables, layer = chain(case.task), thinker(case)
     if tables is None or tables.L < 3:
         return NoStatement("it is stated in Coq for a composition of three hops or more")
-    if isinstance(found, NoStatement):
-        return found
-    (s, w), m, (n_1, *more) = found, nat(tables.m), tables.n
+    if isinstance(layer, NoStatement):
+        return layer
+    (s, w), m, (n_1, *more) = layer, nat(tables.m), tables.n
     listed = " :: ".join(map(str, more))
     ns = f"(map N.to_nat (1 :: {n_1} :: {listed} :: nil)%N)"
     return Stated(
@@ -258,7 +258,7 @@ def think_more_stated(case: Case) -> Stated | NoStatement:
         f"refine (cannot_think_once_more {tables.m} {n_1} ({listed} :: nil)%N {s} {w} {_free(case)} _)",
         f"every layer of softmax heads of {w} bits a reply beside linear ones of {s} bits, and any\n"
         f"    token of thought, answers some composition of {tables.L} hops wrongly",
-        each_w_holds(Composition(tables.m, (n_1,)), found, case.sizes),
+        each_w_holds(Composition(tables.m, (n_1,)), layer, case.sizes),
     )
 
 
@@ -269,28 +269,30 @@ def _free(case: Case) -> str:
 PAIRS = ("h", "b", "G", "a", "q")
 
 
-def pairs_told(task: Composition, found: TwoLayers, h: int, b: int) -> int:
+def pairs_told(task: Composition, layers: TwoLayers, h: int, b: int) -> int:
     """Bits that are fixed in proofs/pairs.v."""
-    s0, s1, w0, w1 = found
+    s0, s1, w0, w1 = layers
     return s0 + s1 + task.n[0] * (w0 + w1) + w0 * (2 * h + b - 1)
 
 
-def pairs_holds(task: Composition, found: TwoLayers, sizes: Mapping[str, int]) -> bool:
+def pairs_holds(task: Composition, layers: TwoLayers, sizes: Mapping[str, int]) -> bool:
     """`chk_pairs` of proofs/pairs.v."""
     h, b, G, a, q = (sizes[name] for name in PAIRS)
-    fits = 0 < h <= task.m and 0 < b <= task.m and found.lost <= h
-    counts = h * max(G - 1, 0) < task.n[0] * b * (h - found.lost)
-    return exceeds(pairs_told(task, found, h, b), G, task.N(1), a, q) and fits and counts
+    fits = 0 < h <= task.m and 0 < b <= task.m and layers.lost <= h
+    counts = h * max(G - 1, 0) < task.n[0] * b * (h - layers.lost)
+    return exceeds(pairs_told(task, layers, h, b), G, task.N(1), a, q) and fits and counts
 
 
 def pairs_stated(case: Case) -> Stated | NoStatement:
-    tables, found = two_hops(case), two_layers(case)
+    tables, layers = two_hops(case), two_layers(case)
     if isinstance(tables, NoStatement):
         return tables
-    if isinstance(found, NoStatement):
-        return found
+    if isinstance(layers, NoStatement):
+        return layers
     free = " ".join(str(case.sizes[name]) for name in PAIRS)
-    return _two(tables, found, f"cannot_two_layers_pairs {{}} {free}", pairs_holds(tables, found, case.sizes))
+    return _two(
+        tables, layers, f"cannot_two_layers_pairs {{}} {free}", pairs_holds(tables, layers, case.sizes)
+    )
 
 
 # --------------------------------------------------------------------------------------------- graphs

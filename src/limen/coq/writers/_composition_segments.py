@@ -52,10 +52,10 @@ def _beside(graph: Graph, i: int) -> bool:
 
 def tables(case: Case, L: int) -> Composition | NoStatement:
     """The task, where it is a composition of L hops."""
-    found = chain(case.task)
-    if found is None or found.L != L:
+    hops = chain(case.task)
+    if hops is None or hops.L != L:
         return NoStatement(f"it is stated in Coq for a composition of {L} hops")
-    return found
+    return hops
 
 
 def stacks(condition: str, task: Composition, sizes: str) -> str:
@@ -84,19 +84,19 @@ TWO = ("w1", "h", "b", "x", "p", "q")
 
 def two_full(case: Case) -> tuple[Composition, Segments] | NoStatement:
     """Two hops, and no linear layer before the second full one."""
-    task, found = tables(case, 2), segments(case)
+    task, layers = tables(case, 2), segments(case)
     if isinstance(task, NoStatement):
         return task
-    if isinstance(found, NoStatement):
-        return found
-    if not found.κ < found.φ:
+    if isinstance(layers, NoStatement):
+        return layers
+    if not layers.κ < layers.φ:
         return NoStatement("it is stated in Coq for two full layers, linear ones behind or beside them")
-    return task, found
+    return task, layers
 
 
-def two_full_holds(task: Composition, found: Segments, sizes: Mapping[str, int]) -> bool:
+def two_full_holds(task: Composition, layers: Segments, sizes: Mapping[str, int]) -> bool:
     """`chk_two_full` of proofs/two_full.v."""
-    (w, w2), (_, s, s2), m = found.w, found.s, task.m
+    (w, w2), (_, s, s2), m = layers.w, layers.s, task.m
     w1, h, b, x, p, q = (sizes[name] for name in TWO)
     fits = 0 < h <= m and 0 < b <= m and 0 < w1 <= task.n[0] and w * w1 + s <= h and x > 0
     has = s + w * (1 + w1 + 2 * (h - 1) + b) + w2 * (x + w1) + s2 * x
@@ -105,10 +105,10 @@ def two_full_holds(task: Composition, found: Segments, sizes: Mapping[str, int])
 
 
 def two_full_stated(case: Case) -> Stated | NoStatement:
-    found = two_full(case)
-    if isinstance(found, NoStatement):
-        return found
-    task, (_, _, w, (_, s, s2)) = found
+    task_and_layers = two_full(case)
+    if isinstance(task_and_layers, NoStatement):
+        return task_and_layers
+    task, (_, _, w, (_, s, s2)) = task_and_layers
     sizes = f"{' '.join(map(nat, w))} 0 {nat(s)} {nat(s2)}"
     free = _free(case, TWO)
     return Stated(
@@ -117,7 +117,7 @@ def two_full_stated(case: Case) -> Stated | NoStatement:
         f"every stack of at most two full layers of {w[0]} and {w[1]} bits a reply, with linear heads\n"
         f"    of {s} bits beside the first and of {s2} beside or behind the second, answers some\n"
         "    composition of two hops wrongly",
-        two_full_holds(task, found[1], case.sizes),
+        two_full_holds(task, task_and_layers[1], case.sizes),
     )
 
 
@@ -126,9 +126,9 @@ def two_full_stated(case: Case) -> Stated | NoStatement:
 THREE = ("w1", "w2", "x1", "x2", "k", "d", "f", "a", "b", "c", "e", "p", "q")
 
 
-def three_holds(task: Composition, found: Segments, sizes: Mapping[str, int]) -> bool:
+def three_holds(task: Composition, layers: Segments, sizes: Mapping[str, int]) -> bool:
     """`chk_three_hops` of proofs/three_hops.v; d, f are its c1, e1."""
-    (w, v), (s, s1, s2), m, (n1, n2) = found.w, found.s, task.m, task.n
+    (w, v), (s, s1, s2), m, (n1, n2) = layers.w, layers.s, task.m, task.n
     w1, w2, x1, x2, k, d, f, a, b, c, e, p, q = (sizes[name] for name in THREE)
     N1, A, T = n1 * m, 1 + w1 * w2, x2 * w1 * x1
     rest, lost = max(N1 - k, 0), (x1 * s1 + 1 + s + w * A + 1) * x2
@@ -147,18 +147,19 @@ def three_holds(task: Composition, found: Segments, sizes: Mapping[str, int]) ->
 
 
 def three_stated(case: Case) -> Stated | NoStatement:
-    task, found = tables(case, 3), segments(case)
+    task, layers = tables(case, 3), segments(case)
     if isinstance(task, NoStatement):
         return task
-    if isinstance(found, NoStatement):
-        return found
-    bits = (*found.w, *found.s)
+    if isinstance(layers, NoStatement):
+        return layers
+    bits = (*layers.w, *layers.s)
     return Stated(
         stacks("(phi ls <= 2)%nat", task, " ".join(map(nat, bits))),
         f"refine (cannot_three_hops {' '.join(map(str, bits))} {task.m} {task.n[0]} {task.n[1]}\n"
         f"  {_free(case, THREE)} _)",
-        f"every stack of at most two full layers of {found.w[0]} and {found.w[1]} bits a reply, and linear\n"
-        f"    layers of {found.s[0]}, {found.s[1]} and {found.s[2]} bits before, between and behind them,\n"
+        f"every stack of at most two full layers of {layers.w[0]} and {layers.w[1]} bits a reply, "
+        f"and linear\n    layers of {layers.s[0]}, {layers.s[1]} and {layers.s[2]} bits "
+        "before, between and behind them,\n"
         "    answers some composition of three hops wrongly",
-        three_holds(task, found, case.sizes),
+        three_holds(task, layers, case.sizes),
     )

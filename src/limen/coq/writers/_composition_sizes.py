@@ -45,29 +45,29 @@ _FINER = 64  # of k to the next one
 _LESS = tuple(Fraction(i, 1000) for i in (0, 1, 3, 10, 20, 40, 80))  # values that are given up for fractions
 
 
-def each_w_sizes(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
-    """Of two hops."""
+def each_w_sizes(case: Case, layers: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+    """The sizes for two hops."""
     task = two_hops(case)
-    return task if isinstance(task, NoStatement) else _each_w_sizes(task, found)
+    return task if isinstance(task, NoStatement) else _each_w_sizes(task, layers)
 
 
 def think_more_sizes(case: Case) -> Sizes | NoStatement:
-    """Of the first two of more hops."""
+    """The sizes for the first two of more hops."""
     task = chain(case.task)
     if task is None or task.L < 3:
         return NoStatement("it is stated in Coq for a composition of three hops or more")
     return _each_w_sizes(Composition(task.m, task.n[:1]), thinker(case))
 
 
-def _each_w_sizes(task: Composition, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+def _each_w_sizes(task: Composition, layers: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
     """y, h, b as for route W; then the largest J for some e/c just above what each entry of z_1 loses."""
-    if isinstance(found, NoStatement):
-        return found
-    sizes = each_w(task, found.levels)
+    if isinstance(layers, NoStatement):
+        return layers
+    sizes = each_w(task, layers.levels)
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
-    J, c, e = _kept(y * b, found.lost, y * h)
+    J, c, e = _kept(y * b, layers.lost, y * h)
     n_1 = task.n[0]
-    fraction = between(found.told(n_1, y, h, b), n_1 * J, task.N(1))
+    fraction = between(layers.told(n_1, y, h, b), n_1 * J, task.N(1))
     if isinstance(fraction, NoStatement):
         return fraction
     return sizes | {"J": J, "c": c, "e": e, "a": fraction[0], "q": fraction[1]}
@@ -75,17 +75,17 @@ def _each_w_sizes(task: Composition, found: TwoLayers | Thinker | NoStatement) -
 
 def pairs_sizes(case: Case) -> Sizes | NoStatement:
     """h, b as for route P, and all values that are possible."""
-    task, found = two_hops(case), two_layers(case)
+    task, layers = two_hops(case), two_layers(case)
     if isinstance(task, NoStatement):
         return task
-    if isinstance(found, NoStatement):
-        return found
-    if not 0 < found.lost < task.m or not found.w0:
+    if isinstance(layers, NoStatement):
+        return layers
+    if not 0 < layers.lost < task.m or not layers.w0:
         return NoStatement("pairs of values leave nothing open at these sizes")
-    sizes = pairs(task, found.levels)
+    sizes = pairs(task, layers.levels)
     h, b = sizes["h"], sizes["b"]
-    G = max(-(-task.n[0] * b * (h - found.lost) // h), 0)
-    fraction = between(pairs_told(task, found, h, b), G, task.N(1))
+    G = max(-(-task.n[0] * b * (h - layers.lost) // h), 0)
+    fraction = between(pairs_told(task, layers, h, b), G, task.N(1))
     if isinstance(fraction, NoStatement):
         return fraction
     return sizes | {"G": G, "a": fraction[0], "q": fraction[1]}
@@ -93,10 +93,10 @@ def pairs_sizes(case: Case) -> Sizes | NoStatement:
 
 def two_full_sizes(case: Case) -> Sizes | NoStatement:
     """Those of route B4, and a fraction below log₂N_1."""
-    found = two_full(case)
-    if isinstance(found, NoStatement):
-        return found
-    task, bits = found
+    task_and_layers = two_full(case)
+    if isinstance(task_and_layers, NoStatement):
+        return task_and_layers
+    task, bits = task_and_layers
     p, q = below(task.N(1), 1, WRITTEN)
     for at in routed(case, B4):
         sizes = {name: at.sizes[name] for name in TWO[:4]} | {"p": p, "q": q}
@@ -107,24 +107,24 @@ def two_full_sizes(case: Case) -> Sizes | NoStatement:
 
 def three_sizes(case: Case) -> Sizes | NoStatement:
     """Those of route E, with fractions for its logarithms, and so many values less as these cost."""
-    task, found = tables(case, 3), segments(case)
+    task, layers = tables(case, 3), segments(case)
     if isinstance(task, NoStatement):
         return task
-    if isinstance(found, NoStatement):
-        return found
+    if isinstance(layers, NoStatement):
+        return layers
     for at in routed(case, E):
-        for sizes in _with_fractions(task, found, at.sizes):
-            if three_holds(task, found, sizes):
+        for sizes in _with_fractions(task, layers, at.sizes):
+            if three_holds(task, layers, sizes):
                 return sizes
     return NoStatement("the tuples of proofs/three_hops.v do not reach these sizes")
 
 
-def _with_fractions(task: Composition, found: Segments, of: Mapping[str, int]) -> Iterator[Sizes]:
+def _with_fractions(task: Composition, layers: Segments, of: Mapping[str, int]) -> Iterator[Sizes]:
     N1 = task.N(1)
     for digits, share in product(DIGITS, _LESS):
         x1, k = max(1, int(of["x1"] * (1 - share))), int((of["Th"] - 1) * (1 - share) ** 2)
         if k > 0:
-            d, f = _apart(x1 - 1, task.m, found.s[0], digits)
+            d, f = _apart(x1 - 1, task.m, layers.s[0], digits)
             (a, b), (e, c) = below(N1, k, digits), above(N1, N1 - k, digits)
             p, q = below(task.N(2), 1, digits)
             own = {"w1": of["w1"], "w2": of["w2"], "x1": x1, "x2": of["x2"], "k": k, "d": d, "f": f}
@@ -149,28 +149,28 @@ def _kept(of: int, lost: int, entries: int) -> tuple[int, int, int]:
 
 def one_full_sizes(case: Case) -> Sizes | NoStatement:
     """x1 as large as can be, and some k for which `chk` holds."""
-    task, found = two_hops(case), sandwich(case)
+    task, layers = two_hops(case), sandwich(case)
     if isinstance(task, NoStatement):
         return task
-    if isinstance(found, NoStatement):
-        return found
+    if isinstance(layers, NoStatement):
+        return layers
     lm, lg = (task.m - 1).bit_length(), task.N(1).bit_length() - 1
     k = 0
     while 2 * (k + 1) <= task.m:
         sizes = {"k": k, "x1": task.m // (2 * (k + 1)), "lm": lm, "lg": lg}
-        if one_full_holds(task, found, sizes):
+        if one_full_holds(task, layers, sizes):
             return sizes
         k += 1 + k // _FINER
     return NoStatement("the greedy choice of proofs/two_hops.v does not cover these sizes")
 
 
 def sandwich_sizes(case: Case) -> Sizes | NoStatement:
-    task, found = two_hops(case), sandwich(case)
+    task, layers = two_hops(case), sandwich(case)
     if isinstance(task, NoStatement):
         return task
-    if isinstance(found, NoStatement):
-        return found
-    sizes = covered(task, found)
+    if isinstance(layers, NoStatement):
+        return layers
+    sizes = covered(task, layers)
     return (
         NoStatement("the cover of proofs/two_hops_cover.v does not cover these sizes")
         if sizes is None
@@ -179,10 +179,10 @@ def sandwich_sizes(case: Case) -> Sizes | NoStatement:
 
 
 def stage_sizes(case: Case, kind: StageKind) -> Sizes | NoStatement:
-    found = kind.bits(case)
-    if isinstance(found, NoStatement):
-        return found
-    sizes = free(*found)
+    task_and_bits = kind.bits(case)
+    if isinstance(task_and_bits, NoStatement):
+        return task_and_bits
+    sizes = free(*task_and_bits)
     return (
         NoStatement("the greedy choice of proofs/rectangle.v does not cover these sizes")
         if sizes is None

@@ -51,17 +51,17 @@ class StageKind(NamedTuple):
 
     def bits(self, case: Case) -> tuple[Composition, Wires] | NoStatement:
         """The task, and the bits of the stack for its theorem."""
-        task, found = hops(case), stack(case)
+        task, layers = hops(case), stack(case)
         if isinstance(task, NoStatement):
             return task
-        if isinstance(found, NoStatement):
-            return found
+        if isinstance(layers, NoStatement):
+            return layers
         if bool(case.steps) != self.thinks:
             return NoStatement("thinking aloud or not, there is another statement in Coq")
-        levels = found.κ + case.steps * found.φ if self.raw else (1 + case.steps) * found.φ
+        levels = layers.κ + case.steps * layers.φ if self.raw else (1 + case.steps) * layers.φ
         if levels >= task.L:
             return NoStatement(f"it is stated in Coq for {self.words} below {task.L} hops, here {levels}")
-        return task, Wires(found.w if self.raw else 0, found.w, found.s)
+        return task, Wires(layers.w if self.raw else 0, layers.w, layers.s)
 
     @property
     def words(self) -> str:
@@ -88,12 +88,12 @@ def plan_of(sizes: Mapping[str, int], L: int) -> tuple[int, list[Stage]]:
 
 def stage_stated(name: str, case: Case) -> Stated | NoStatement:
     kind = KINDS[name]
-    found = kind.bits(case)
-    if isinstance(found, NoStatement):
-        return found
-    task, bits = found
+    task_and_bits = kind.bits(case)
+    if isinstance(task_and_bits, NoStatement):
+        return task_and_bits
+    task, bits = task_and_bits
     L, (λ, ι), (x_0, plan) = task.L, logarithms(task), plan_of(case.sizes, task.L)
-    said = by_stages(task, bits, x_0, plan)
+    sides = by_stages(task, bits, x_0, plan)
     parts = _listed([1, *task.n])
     T, m, ns = nat(case.steps), nat(task.m), f"(map N.to_nat {parts})"
     after = f"\n    after {case.steps} tokens of thought" if kind.thinks else ""
@@ -108,7 +108,7 @@ def stage_stated(name: str, case: Case) -> Stated | NoStatement:
         f"  {parts}\n  {_listed(plan)}\n  _ {names}{f' {T}' if kind.thinks else ''})",
         f"every stack with {kind.words} below {L}, full layers of {bits.w} bits a reply and linear\n"
         f"    layers of {bits.s} bits in all anywhere, answers some composition of {L} hops wrongly{after}",
-        isinstance(said, Sides) and said.has < said.needs,
+        isinstance(sides, Sides) and sides.has < sides.needs,
     )
 
 

@@ -63,10 +63,10 @@ def form(name: str, kind: Kind, modules: str) -> Form:
 
 
 def _at(name: str, kind: Kind, case: Case) -> Stated | NoStatement:
-    found = told(kind, case, case.sizes.get("t", 0))
-    if isinstance(found, NoStatement):
-        return found
-    w, (t, V, asks, sizes, question) = found
+    bits_and_held = told(kind, case, case.sizes.get("t", 0))
+    if isinstance(bits_and_held, NoStatement):
+        return bits_and_held
+    w, (t, V, asks, sizes, question) = bits_and_held
     a, b = case.sizes["a"], case.sizes["b"]
     free = f" {t}" if kind.free else ""
     return Stated(
@@ -79,12 +79,12 @@ def _at(name: str, kind: Kind, case: Case) -> Stated | NoStatement:
 
 
 def _chosen(kind: Kind, case: Case) -> Sizes | NoStatement:
-    """Of a layer: as many tokens as tell the most, where their number is free."""
+    """The sizes for a layer: as many tokens as tell the most, where their number is free."""
     if not kind.free:
         return _spread(told(kind, case, 0))
     most = max(_tokens(case.task), key=lambda t: _bits(kind.held(case.task, t)), default=0)
-    found = _spread(told(kind, case, most))
-    return found if isinstance(found, NoStatement) else {"t": most} | found
+    sizes = _spread(told(kind, case, most))
+    return sizes if isinstance(sizes, NoStatement) else {"t": most} | sizes
 
 
 def _tokens(task: Task) -> list[int]:
@@ -103,9 +103,9 @@ def _bits(held: Held | NoStatement) -> float:
     return held.t * log2(held.V) if isinstance(held, Held) and held.V > 1 else 0.0
 
 
-def _spread(found: tuple[int, Held] | NoStatement) -> Sizes | NoStatement:
-    if isinstance(found, NoStatement):
-        return found
-    w, held = found
+def _spread(bits_and_held: tuple[int, Held] | NoStatement) -> Sizes | NoStatement:
+    if isinstance(bits_and_held, NoStatement):
+        return bits_and_held
+    w, held = bits_and_held
     fraction = between(w, held.t, held.V)
     return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}

@@ -68,7 +68,7 @@ def values(task: Task) -> tuple[int, int] | None:
 
 
 class Comparison(NamedTuple):
-    """Of two strings of n bits: its name in Coq, what it asks, and which of the two it is."""
+    """A question about two strings of n bits: its name in Coq, what it asks, and which of the two it is."""
 
     n: int
     name: str
@@ -86,10 +86,10 @@ def comparison(task: Task) -> Comparison | NoStatement:
     return NoStatement(f"{identifier(task)} does not compare two strings")
 
 
-def chosen(found: LookupSizes | NoStatement) -> Sizes | NoStatement:
-    if isinstance(found, NoStatement):
-        return found
-    fraction = between(found.s, found.t, found.V)
+def chosen(lookup: LookupSizes | NoStatement) -> Sizes | NoStatement:
+    if isinstance(lookup, NoStatement):
+        return lookup
+    fraction = between(lookup.s, lookup.t, lookup.V)
     return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
 
 

@@ -55,10 +55,10 @@ def hung(name: str, case: Case, t: int) -> Hung | NoStatement:
 
 
 def at(name: str, case: Case) -> Stated | NoStatement:
-    found = hung(name, case, case.sizes.get("t", 0))
-    if isinstance(found, NoStatement):
-        return found
-    n, t, bits = found
+    edges = hung(name, case, case.sizes.get("t", 0))
+    if isinstance(edges, NoStatement):
+        return edges
+    n, t, bits = edges
     a, b = case.sizes["a"], case.sizes["b"]
     cut = t
     if name == "cannot_tell_trees_log_linear":
@@ -81,12 +81,12 @@ def at(name: str, case: Case) -> Stated | NoStatement:
         f"forall M : {bound} -> ~ {asks} {nat(n)}",
         f"apply ({name} {bits} {n} {cut} {a} {b})",
         f"no {who} can say\n    whether {n - 1} edges between {n} vertices are a tree",
-        exceeds(bits, t, found.roots, a, b),
+        exceeds(bits, t, edges.roots, a, b),
     )
 
 
 def chosen(case: Case, name: str) -> Sizes | NoStatement:
-    """Of a graph: t vertices hang on k roots, with the largest k^t."""
+    """The sizes for a graph in which t vertices hang on k roots, with the largest k^t."""
     if not isinstance(case.task, IsTree):
         return NoStatement(f"{identifier(case.task)} does not ask for a tree")
     low, high = 1, case.task.n - 3
@@ -96,13 +96,13 @@ def chosen(case: Case, name: str) -> Sizes | NoStatement:
         bits = [t * log2(case.task.n - 1 - t) for t in (left, right)]
         low, high = (left, high) if bits[0] < bits[1] else (low, right)
     free = "t" in _sizes(name)
-    found = hung(name, case, low)
-    if isinstance(found, NoStatement):
-        return found
-    fraction = between(found.bits, found.t, found.roots)
+    edges = hung(name, case, low)
+    if isinstance(edges, NoStatement):
+        return edges
+    fraction = between(edges.bits, edges.t, edges.roots)
     if isinstance(fraction, NoStatement):
         return fraction
-    return ({"t": found.t} if free else {}) | {"a": fraction[0], "b": fraction[1]}
+    return ({"t": edges.t} if free else {}) | {"a": fraction[0], "b": fraction[1]}
 
 
 def trees(name: str) -> Form:

@@ -72,20 +72,20 @@ def words(name: str, task: Task, t: int) -> WordSizes | NoStatement:
 def told(name: str, case: Case, merging: bool) -> tuple[int, WordSizes] | NoStatement:
     """The bits at the cut, and the words."""
     t = power_of_two(case.task) if merging else case.task.cut
-    found = words(name, case.task, t)
-    if isinstance(found, NoStatement):
-        return found
-    if merging and found.t != t:
-        return NoStatement(f"log-linear attention is stated in Coq after 2^r tokens, not after {found.t}")
-    s = has("log_linear_state", case) if merging else has("streaming_state", case, {"t": found.t})
-    return s if isinstance(s, NoStatement) else (s, found)
+    cut = words(name, case.task, t)
+    if isinstance(cut, NoStatement):
+        return cut
+    if merging and cut.t != t:
+        return NoStatement(f"log-linear attention is stated in Coq after 2^r tokens, not after {cut.t}")
+    s = has("log_linear_state", case) if merging else has("streaming_state", case, {"t": cut.t})
+    return s if isinstance(s, NoStatement) else (s, cut)
 
 
 def at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
-    found = told(name, case, merging)
-    if isinstance(found, NoStatement):
-        return found
-    s, (t, k, V, (n, other), asks, question) = found
+    bits_and_words = told(name, case, merging)
+    if isinstance(bits_and_words, NoStatement):
+        return bits_and_words
+    s, (t, k, V, (n, other), asks, question) = bits_and_words
     a, b = case.sizes["a"], case.sizes["b"]
     answers = "nat" if asks == "recalls" else "bool"
     if merging:
@@ -131,16 +131,16 @@ def average(merging: bool, case: Case) -> Stated | NoStatement:
 
 
 def chosen(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
-    found = told(name, case, merging)
-    if isinstance(found, NoStatement):
-        return found
-    s, of = found
+    bits_and_words = told(name, case, merging)
+    if isinstance(bits_and_words, NoStatement):
+        return bits_and_words
+    s, of = bits_and_words
     fraction = between(s, of.k, of.V)
     return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
 
 
 def form(name: str, merging: bool) -> Form:
-    """Of the theorem about machines, or about log-linear attention."""
+    """The form of the theorem about machines, or about log-linear attention."""
     return Form(
         "log_linear_state" if merging else "streaming_state",
         MODULES,

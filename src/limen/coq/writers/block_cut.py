@@ -200,19 +200,19 @@ def _varied(task: Task, B: int) -> tuple[int, int, int] | NoStatement:
     if isinstance(task, SparseAverage) and task.q > 1:
         n, most = task.n, task.n + 1 - task.q
     else:
-        asked = comparison(task)
-        if isinstance(asked, NoStatement):
-            return asked
-        n, most = asked.n, asked.n - 1
+        compared = comparison(task)
+        if isinstance(compared, NoStatement):
+            return compared
+        n, most = compared.n, compared.n - 1
     return n, n // B, min(n // B * B, most)
 
 
 def _bitwise(case: Case, name: str) -> Stated | NoStatement:
     bits = layer(case)
-    found = bits if isinstance(bits, NoStatement) else _varied(case.task, bits.B)
-    if isinstance(bits, NoStatement) or isinstance(found, NoStatement):
-        return found if isinstance(found, NoStatement) else _not(case.task)
-    (n, a, j), asked = found, comparison(case.task)
+    varied = bits if isinstance(bits, NoStatement) else _varied(case.task, bits.B)
+    if isinstance(bits, NoStatement) or isinstance(varied, NoStatement):
+        return varied if isinstance(varied, NoStatement) else _not(case.task)
+    (n, a, j), compared = varied, comparison(case.task)
     if isinstance(case.task, SparseAverage) and name == "cannot_average_blocks":
         q = case.task.q
         task, proof = (
@@ -220,10 +220,10 @@ def _bitwise(case: Case, name: str) -> Stated | NoStatement:
             f"apply ({name} {_numbers(bits)} {n} {q} {a} {j})",
         )
         question = f"how many of {q} places\n    of {n} bits hold a one"
-    elif isinstance(asked, Comparison) and name == "cannot_compare_blocks":
-        task = f"compares_by {asked.name} {{}} {nat(n)}"
-        proof = f"apply ({name} {asked.name} {_numbers(bits)} {n} {a} {j} {asked.either})"
-        question = f"{asked.question},\n    of {n} bits each, of which the last is 1"
+    elif isinstance(compared, Comparison) and name == "cannot_compare_blocks":
+        task = f"compares_by {compared.name} {{}} {nat(n)}"
+        proof = f"apply ({name} {compared.name} {_numbers(bits)} {n} {a} {j} {compared.either})"
+        question = f"{compared.question},\n    of {n} bits each, of which the last is 1"
     else:
         return _not(case.task)
     holds = j > 0 and bits.told(a) < j
@@ -231,8 +231,8 @@ def _bitwise(case: Case, name: str) -> Stated | NoStatement:
 
 
 def _nothing(case: Case, name: str) -> Sizes | NoStatement:
-    said = _bitwise(case, name)
-    return said if isinstance(said, NoStatement) else {}
+    stated = _bitwise(case, name)
+    return stated if isinstance(stated, NoStatement) else {}
 
 
 _FAMILIES: dict[str, Family] = {

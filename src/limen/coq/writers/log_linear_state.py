@@ -15,18 +15,18 @@ from limen.theorems import Case, power_of_two
 
 def merging(case: Case) -> LookupSizes | NoStatement:
     """A lookup by log-linear attention: cut after the last 2^r tokens."""
-    asked, t = values(case.task), power_of_two(case.task)
-    if asked is None or t > asked[0]:
+    lookup, t = values(case.task), power_of_two(case.task)
+    if lookup is None or t > lookup[0]:
         return NoStatement(f"{identifier(case.task)} is not stated in Coq for log-linear attention")
     s = has("log_linear_state", case)
-    return s if isinstance(s, NoStatement) else LookupSizes(s, *asked, t)
+    return s if isinstance(s, NoStatement) else LookupSizes(s, *lookup, t)
 
 
 def _evaluate_log_linear(case: Case) -> Stated | NoStatement:
-    found = merging(case)
-    if isinstance(found, NoStatement):
-        return found
-    s, n, V, t = found
+    lookup = merging(case)
+    if isinstance(lookup, NoStatement):
+        return lookup
+    s, n, V, t = lookup
     r, a, b = t.bit_length() - 1, case.sizes["a"], case.sizes["b"]
     return Stated(
         "forall M : log_linear nat,\n"
@@ -39,10 +39,10 @@ def _evaluate_log_linear(case: Case) -> Stated | NoStatement:
 
 
 def _compare(case: Case) -> Stated | NoStatement:
-    asked = comparison(case.task)
-    if isinstance(asked, NoStatement):
-        return asked
-    n, name, question, either = asked
+    compared = comparison(case.task)
+    if isinstance(compared, NoStatement):
+        return compared
+    n, name, question, either = compared
     s, t = has("log_linear_state", case), power_of_two(case.task)
     if isinstance(s, NoStatement):
         return s

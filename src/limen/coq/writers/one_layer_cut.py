@@ -33,10 +33,10 @@ def counted(task: Task, t: int) -> Held | NoStatement:
 
 
 def _compare(case: Case) -> Stated | NoStatement:
-    asked = comparison(case.task)
-    if isinstance(asked, NoStatement):
-        return asked
-    n, name, question, either = asked
+    compared = comparison(case.task)
+    if isinstance(compared, NoStatement):
+        return compared
+    n, name, question, either = compared
     w = heads("one_layer_cut", case, "fixed_query")
     if isinstance(w, NoStatement):
         return w

@@ -15,18 +15,18 @@ from limen.theorems import Case
 
 def recurrence(case: Case) -> LookupSizes | NoStatement:
     """A lookup by a recurrence: cut where the values end."""
-    asked = values(case.task)
-    if asked is None:
+    lookup = values(case.task)
+    if lookup is None:
         return NoStatement(f"{identifier(case.task)} is not stated in Coq as a lookup")
-    s = has("streaming_state", case, {"t": asked[0]})
-    return s if isinstance(s, NoStatement) else LookupSizes(s, *asked, asked[0])
+    s = has("streaming_state", case, {"t": lookup[0]})
+    return s if isinstance(s, NoStatement) else LookupSizes(s, *lookup, lookup[0])
 
 
 def _evaluate(case: Case) -> Stated | NoStatement:
-    found = recurrence(case)
-    if isinstance(found, NoStatement):
-        return found
-    s, n, V, _ = found
+    lookup = recurrence(case)
+    if isinstance(lookup, NoStatement):
+        return lookup
+    s, n, V, _ = lookup
     a, b = case.sizes["a"], case.sizes["b"]
     return Stated(
         f"forall M : machine nat,\n  memory_bits M {nat(n)} {nat(s)} -> ~ evaluates M {nat(n)} {nat(V)}",
@@ -38,10 +38,10 @@ def _evaluate(case: Case) -> Stated | NoStatement:
 
 
 def _compare(case: Case) -> Stated | NoStatement:
-    asked = comparison(case.task)
-    if isinstance(asked, NoStatement):
-        return asked
-    n, name, question, either = asked
+    compared = comparison(case.task)
+    if isinstance(compared, NoStatement):
+        return compared
+    n, name, question, either = compared
     s = has("streaming_state", case, {"t": n})
     if isinstance(s, NoStatement):
         return s

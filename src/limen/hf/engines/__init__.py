@@ -22,8 +22,8 @@ def engine(name: str) -> Engine:
     """By its name; no other file is loaded."""
     if name not in engines():
         raise unknown("engine", name, engines())
-    found: Engine = import_module(f"{__name__}.{name}").ENGINE
-    return found
+    loaded: Engine = import_module(f"{__name__}.{name}").ENGINE
+    return loaded
 
 
 __all__ = ["Asked", "AskedDtypes", "Dtypes", "Engine", "Plan", "engine", "engines"]

@@ -54,8 +54,8 @@ class Asked:
         least = {"checkpoints": 0, "speculative": 0, "draft_layers": 0}
         for name, value in ((f.name, getattr(self, f.name)) for f in fields(Asked)):
             if type(value) is int and value < least.get(name, 1):
-                said = _NAMES.get(name, name)
-                raise BadInput(f"the number of {said} must be at least {least.get(name, 1)}, got {value}")
+                what = _NAMES.get(name, name)
+                raise BadInput(f"the number of {what} must be at least {least.get(name, 1)}, got {value}")
         if self.swa_ratio is not None and not 0 < self.swa_ratio <= 1:
             raise BadInput(f"the share of window tokens must be above 0 and at most 1, got {self.swa_ratio}")
 

@@ -60,7 +60,7 @@ class Engine:
         """Whether layers with a window keep less than every token."""
         return self.windows is None or self.model_type in self.windows
 
-    def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
+    def tensors(self, stack: Stack, options: Asked) -> list[tuple[Kept, int]]:
         """Those that it keeps, and in how many layers."""
         return [*_counted((self.held(kept), times) for kept, times in stack.tensors).items()]
 
@@ -77,12 +77,12 @@ class Engine:
         """Numbers of a key and its value, decompressed."""
         return d_k + d_v
 
-    def dtypes(self, said: AskedDtypes, declared: Declared, model_type: str) -> Dtypes:
+    def dtypes(self, wanted: AskedDtypes, declared: Declared, model_type: str) -> Dtypes:
         """In the order: as asked, as declared, as the engine does it by itself."""
         model = declared.model or "bfloat16"
-        kv = said.kv or (declared.kv if self.follows else None) or self.kv(model)
-        conv = said.conv or self.conv(model)
-        return Dtypes(model, kv, conv, said.state or self.state(declared, model, model_type))
+        kv = wanted.kv or (declared.kv if self.follows else None) or self.kv(model)
+        conv = wanted.conv or self.conv(model)
+        return Dtypes(model, kv, conv, wanted.state or self.state(declared, model, model_type))
 
     def kv(self, model: str) -> str:
         return model
@@ -93,59 +93,61 @@ class Engine:
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return declared.state
 
-    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
+    def rows(self, kept: Kept, n: int, options: Asked) -> int:
         """Rows of one tensor of one layer, of all sequences together."""
-        return kept.rows.needed(n) * (asked.sequences if kept.use in PAGE_LIKE else self.states(asked))
+        return kept.rows.needed(n) * (options.sequences if kept.use in PAGE_LIKE else self.states(options))
 
-    def states(self, asked: Asked) -> int:
+    def states(self, options: Asked) -> int:
         """How many recurrent states are held."""
-        return asked.states
+        return options.states
 
-    def numbers(self, kept: Kept, asked: Asked) -> int:
+    def numbers(self, kept: Kept, options: Asked) -> int:
         """Numbers a row, on one rank."""
-        return kept.share(asked.tensor_parallel)
+        return kept.share(options.tensor_parallel)
 
-    def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
+    def width(self, kept: Kept, options: Asked, bits: Bits) -> Fraction:
         """Bits of a row, on one rank."""
-        return self.numbers(kept, asked) * bits.of(kept)
+        return self.numbers(kept, options) * bits.of(kept)
 
-    def bytes_of(self, tensors: Iterable[tuple[Kept, int]], n: int, asked: Asked, bits: Bits) -> int:
+    def bytes_of(self, tensors: Iterable[tuple[Kept, int]], n: int, options: Asked, bits: Bits) -> int:
         """Bytes of these tensors, each in so many layers, after n tokens a sequence, on one rank."""
-        held = (self.rows(kept, n, asked) * self.width(kept, asked, bits) * times for kept, times in tensors)
+        held = (
+            self.rows(kept, n, options) * self.width(kept, options, bits) * times for kept, times in tensors
+        )
         return -(-sum(held, Fraction(0)) // 8)
 
-    def padding(self, stack: Stack, n: int, asked: Asked, bits: Bits) -> int:
+    def padding(self, stack: Stack, n: int, options: Asked, bits: Bits) -> int:
         """Bytes that belong to no tensor."""
         return 0
 
-    def plan(self, stack: Stack, asked: Asked, bits: Bits) -> Plan | None:
+    def plan(self, stack: Stack, options: Asked, bits: Bits) -> Plan | None:
         """How layers share blocks, where an engine has them."""
         return None
 
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
         """What is rounded up, and why."""
-        said = []
+        remarks = []
         if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
-            said.append(
+            remarks.append(
                 f"compressed blocks as the model needs them; how {self.name} allocates them is unknown"
             )
         W = sorted({kept.rows.W for kept, _ in stack.tensors if isinstance(kept.rows, LastTokens)})
         if W and not self.windowed:
             sizes = " and ".join(f"{size:,}" for size in W)
             what = f"{self.name} has no sliding window for {self.model_type}"
-            said.append(f"{what}: every token is kept, not only the last {sizes}")
+            remarks.append(f"{what}: every token is kept, not only the last {sizes}")
         for kept, _ in stack.tensors:
             if kept.whole is not None and (numbers := self.held(kept).numbers) != kept.numbers:
                 sizes = f"{numbers:,} numbers per token instead of {kept.numbers:,}"
-                said.append(f"{self.name} keeps the latents of {self.model_type} decompressed: {sizes}")
-        return said
+                remarks.append(f"{self.name} keeps the latents of {self.model_type} decompressed: {sizes}")
+        return remarks
 
 
 def _counted(pairs: Iterable[tuple[Kept, int]]) -> Counter[Kept]:
-    found: Counter[Kept] = Counter()
+    counts: Counter[Kept] = Counter()
     for kept, times in pairs:
-        found[kept] += times
-    return found
+        counts[kept] += times
+    return counts
 
 
 def indexed_width(kept: Kept, bits: Bits) -> Fraction | None:

@@ -51,45 +51,45 @@ class LlamaCpp(Engine):
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return "float32"
 
-    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
-        pools = 1 if asked.unified else asked.sequences
+    def rows(self, kept: Kept, n: int, options: Asked) -> int:
+        pools = 1 if options.unified else options.sequences
         if isinstance(kept.rows, EveryToken):
             return padded(n) * pools
         if isinstance(kept.rows, LastTokens):
-            return self.window(kept.rows, n, asked) * pools
-        return super().rows(kept, n, asked)
+            return self.window(kept.rows, n, options) * pools
+        return super().rows(kept, n, options)
 
-    def window(self, rows: LastTokens, n: int, asked: Asked) -> int:
+    def window(self, rows: LastTokens, n: int, options: Asked) -> int:
         """Cells of a window."""
-        if asked.swa_full:
+        if options.swa_full:
             return padded(n)
         W = rows.said or rows.W
-        return padded(min(padded(n), W * (asked.sequences if asked.unified else 1) + asked.ubatch))
+        return padded(min(padded(n), W * (options.sequences if options.unified else 1) + options.ubatch))
 
-    def numbers(self, kept: Kept, asked: Asked) -> int:
+    def numbers(self, kept: Kept, options: Asked) -> int:
         """All numbers in a row of an index; GLM 5 Next's is read as 2·d_i + 1 numbers."""
         if kept.use is not Use.INDEX:
-            return super().numbers(kept, asked)
+            return super().numbers(kept, options)
         if self.model_type == "glm5_next_text":
             return 3 * (kept.numbers // 2)
         return kept.numbers * (2 if self.model_type in _TWICE else 1)
 
-    def states(self, asked: Asked) -> int:
-        return asked.sequences * (1 + asked.checkpoints) if asked.slots is None else asked.slots
+    def states(self, options: Asked) -> int:
+        return options.sequences * (1 + options.checkpoints) if options.slots is None else options.slots
 
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        said, n = super().remarks(stack, asked, dtypes), asked.context
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
+        remarks, n = super().remarks(stack, options, dtypes), options.context
         if padded(n) != n:
-            said.append(f"llama.cpp pads the context to a multiple of {_PAD}: {padded(n):,} cells")
-        if asked.unified and asked.sequences > 1:
-            said.append(
-                f"one pool of {padded(n):,} cells for all {asked.sequences:,} sequences (--kv-unified)"
+            remarks.append(f"llama.cpp pads the context to a multiple of {_PAD}: {padded(n):,} cells")
+        if options.unified and options.sequences > 1:
+            remarks.append(
+                f"one pool of {padded(n):,} cells for all {options.sequences:,} sequences (--kv-unified)"
             )
-        windows = [k.rows for k, _ in self.tensors(stack, asked) if isinstance(k.rows, LastTokens)]
-        for W, cells in sorted({(rows.said or rows.W, self.window(rows, n, asked)) for rows in windows}):
-            why = "--swa-full" if asked.swa_full else f"a batch of {asked.ubatch:,} is stored whole"
-            said.append(f"a window of {W:,} takes {cells:,} cells: {why}")
-        return said
+        windows = [k.rows for k, _ in self.tensors(stack, options) if isinstance(k.rows, LastTokens)]
+        for W, cells in sorted({(rows.said or rows.W, self.window(rows, n, options)) for rows in windows}):
+            why = "--swa-full" if options.swa_full else f"a batch of {options.ubatch:,} is stored whole"
+            remarks.append(f"a window of {W:,} takes {cells:,} cells: {why}")
+        return remarks
 
 
 ENGINE = LlamaCpp()

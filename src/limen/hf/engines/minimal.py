@@ -11,7 +11,7 @@ from limen.hf.stack import Stack
 
 
 class Minimal(Engine):
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
         return []
 
 

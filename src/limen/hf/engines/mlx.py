@@ -38,25 +38,25 @@ class Mlx(Engine):
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return "float32" if model_type in _FLOAT32 else model
 
-    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
+    def rows(self, kept: Kept, n: int, options: Asked) -> int:
         if isinstance(kept.rows, EveryToken):
-            return -(-n // _STEP) * _STEP * asked.sequences
+            return -(-n // _STEP) * _STEP * options.sequences
         if isinstance(kept.rows, LastTokens):
-            return min(n, kept.rows.said or kept.rows.W) * asked.sequences
-        return super().rows(kept, n, asked)
+            return min(n, kept.rows.said or kept.rows.W) * options.sequences
+        return super().rows(kept, n, options)
 
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        said = super().remarks(stack, asked, dtypes)
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
+        remarks = super().remarks(stack, options, dtypes)
         if self.model_type == "deepseek_v3":
-            said.append("this is mlx-swift-lm; mlx-lm keeps the latents of deepseek_v3")
+            remarks.append("this is mlx-swift-lm; mlx-lm keeps the latents of deepseek_v3")
         states = any(kept.use is Use.RECURRENT for kept, _ in stack.tensors)
         if states and self.model_type in _MAMBA2 and dtypes.state != "float32":
-            said.append("mlx-lm keeps these states in float32 (--state-dtype float32)")
-        if asked.context % _STEP and any(
-            isinstance(k.rows, EveryToken) for k, _ in self.tensors(stack, asked)
+            remarks.append("mlx-lm keeps these states in float32 (--state-dtype float32)")
+        if options.context % _STEP and any(
+            isinstance(k.rows, EveryToken) for k, _ in self.tensors(stack, options)
         ):
-            said.append(f"MLX's caches grow by {_STEP} tokens")
-        return said
+            remarks.append(f"MLX's caches grow by {_STEP} tokens")
+        return remarks
 
 
 ENGINE = Mlx()

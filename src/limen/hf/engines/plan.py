@@ -37,16 +37,16 @@ class Plan(NamedTuple):
         """Tokens in one page; a page that rows do not fill exactly holds a block of them and is padded."""
         return self.block if self.page % kind.size else self.page // kind.size
 
-    def of_kind(self, kind: LayerKind, n: int, asked: Asked) -> int:
+    def of_kind(self, kind: LayerKind, n: int, options: Asked) -> int:
         """Blocks of one group for one request."""
         if kind.what == "state":
-            return 1 + asked.speculative + (asked.prefix_caching and self.cached)
-        in_flight = asked.batched * (2 if asked.async_scheduling else 1)
+            return 1 + options.speculative + (options.prefix_caching and self.cached)
+        in_flight = options.batched * (2 if options.async_scheduling else 1)
         if kind.what == "window":  # one block more: the window may begin inside one
             return -(-min(kind.W - 1 + in_flight, n) // self.tokens(kind)) + 1
         held = min(kind.W + in_flight, n) if kind.what == "chunk" else n
         return -(-held // self.tokens(kind))
 
-    def request(self, n: int, asked: Asked) -> int:
+    def request(self, n: int, options: Asked) -> int:
         """Blocks of one request of n tokens."""
-        return sum(count * self.of_kind(kind, n, asked) for kind, count in self.groups)
+        return sum(count * self.of_kind(kind, n, options) for kind, count in self.groups)

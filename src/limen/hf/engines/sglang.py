@@ -44,52 +44,52 @@ class SGLang(Engine):
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return (declared.state if declared.state_field == "mamba_ssm_dtype" else None) or "float32"
 
-    def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
-        found = Counter(dict(super().tensors(stack, asked)))
+    def tensors(self, stack: Stack, options: Asked) -> list[tuple[Kept, int]]:
+        counts = Counter(dict(super().tensors(stack, options)))
         for kept in _again(stack):
-            found[self.held(kept)] += 1
-        return [*found.items()]
+            counts[self.held(kept)] += 1
+        return [*counts.items()]
 
-    def states(self, asked: Asked) -> int:
-        return asked.sequences if asked.slots is None else asked.slots + 1
+    def states(self, options: Asked) -> int:
+        return options.sequences if options.slots is None else options.slots + 1
 
-    def ratio(self, asked: Asked) -> float:
+    def ratio(self, options: Asked) -> float:
         """Tokens of a window layer for each token of a full one."""
-        return _SMALL.get(self.model_type, _RATIO) if asked.swa_ratio is None else asked.swa_ratio
+        return _SMALL.get(self.model_type, _RATIO) if options.swa_ratio is None else options.swa_ratio
 
-    def page(self, asked: Asked) -> int:
+    def page(self, options: Asked) -> int:
         """Tokens of a page."""
-        return asked.page or (_INDEXED if self.model_type in INDEXED else 1)
+        return options.page or (_INDEXED if self.model_type in INDEXED else 1)
 
-    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
-        rows, page = super().rows(kept, n, asked), self.page(asked)
+    def rows(self, kept: Kept, n: int, options: Asked) -> int:
+        rows, page = super().rows(kept, n, options), self.page(options)
         if isinstance(kept.rows, LastTokens):
-            rows = max(int(n * asked.sequences * self.ratio(asked)), rows)
+            rows = max(int(n * options.sequences * self.ratio(options)), rows)
         return (-(-rows // page) + 1) * page if kept.use in PAGE_LIKE else rows
 
-    def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
+    def width(self, kept: Kept, options: Asked, bits: Bits) -> Fraction:
         packed = indexed_width(kept, bits) if self.model_type in INDEXED else None
-        return super().width(kept, asked, bits) if packed is None else packed
+        return super().width(kept, options, bits) if packed is None else packed
 
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        said, tensors = super().remarks(stack, asked, dtypes), self.tensors(stack, asked)
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
+        remarks, tensors = super().remarks(stack, options, dtypes), self.tensors(stack, options)
         if again := len(_again(stack)):
-            said.append(f"rows for {again} layers, too, that read the keys of earlier ones")
+            remarks.append(f"rows for {again} layers, too, that read the keys of earlier ones")
         if self.model_type in INDEXED and dtypes.kv == "float8":
-            said.append("a latent takes 656 bytes; 576 with TensorRT-LLM's kernels on Blackwell")
+            remarks.append("a latent takes 656 bytes; 576 with TensorRT-LLM's kernels on Blackwell")
         if any(isinstance(kept.rows, LastTokens) for kept, _ in tensors):
-            ratio = self.ratio(asked)
-            said.append(
+            ratio = self.ratio(options)
+            remarks.append(
                 f"window layers have a pool of {ratio:g} tokens per token of the full one (--swa-ratio)"
             )
         if not any(kept.use in (Use.RECURRENT, Use.CONVOLUTION) for kept, _ in tensors):
-            return said
-        if asked.slots is None:
+            return remarks
+        if options.slots is None:
             return [
-                *said,
+                *remarks,
                 "one state per sequence is counted; SGLang's pool has max_mamba_cache_size + 1 (--slots)",
             ]
-        return [*said, f"{asked.slots:,} slots and one spare: {asked.slots + 1:,} states"]
+        return [*remarks, f"{options.slots:,} slots and one spare: {options.slots + 1:,} states"]
 
 
 def _again(stack: Stack) -> list[Kept]:

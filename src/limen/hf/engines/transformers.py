@@ -20,17 +20,17 @@ class Transformers(Engine):
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return None
 
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
         return []
 
-    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
+    def rows(self, kept: Kept, n: int, options: Asked) -> int:
         if isinstance(kept.rows, LastTokens):
-            return kept.rows.copies * min(n, kept.rows.W - 1) * asked.sequences
+            return kept.rows.copies * min(n, kept.rows.W - 1) * options.sequences
         if isinstance(kept.rows, EveryToken):
-            return kept.rows.copies * n * asked.sequences
+            return kept.rows.copies * n * options.sequences
         if isinstance(kept.rows, LastColumns):
-            return kept.rows.c * self.states(asked)
-        return super().rows(kept, n, asked)
+            return kept.rows.c * self.states(options)
+        return super().rows(kept, n, options)
 
 
 ENGINE = Transformers()

@@ -61,33 +61,33 @@ class VLLM(Engine):
             return declared.state
         return "float32" if model_type in _FLOAT32 else model
 
-    def plan(self, stack: Stack, asked: Asked, bits: Bits) -> Plan | None:
+    def plan(self, stack: Stack, options: Asked, bits: Bits) -> Plan | None:
         """None where no block of one size fits: latents beside other rows, compressed blocks."""
         if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
             return None
-        counts, least = self._counts(stack, asked, bits), self._block(asked)
+        counts, least = self._counts(stack, options, bits), self._block(options)
         if all(kind.what == "state" for kind in counts):
-            return _states(counts, asked.context)
+            return _states(counts, options.context)
         if (alike := _alike(counts)) is not None:
             return Plan(least, least * alike.size, 1, ((alike, 1),))
-        latent = any(kept.whole is not None for kept, _ in self.tensors(stack, asked))
+        latent = any(kept.whole is not None for kept, _ in self.tensors(stack, options))
         most = max(kind.size for kind in counts if kind.what != "state")
         if latent and any(most % kind.size for kind in counts if kind.what != "state"):
             return None
         return _grouped(counts, most, least, latent)
 
-    def _block(self, asked: Asked) -> int:
+    def _block(self, options: Asked) -> int:
         """Tokens of a block, at least."""
-        return max(asked.block, _INDEXED) if self.model_type in INDEXED else asked.block
+        return max(options.block, _INDEXED) if self.model_type in INDEXED else options.block
 
-    def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[LayerKind]:
+    def _counts(self, stack: Stack, options: Asked, bits: Bits) -> Counter[LayerKind]:
         """Layers of each kind, a drafter's among them."""
         counts: Counter[LayerKind] = Counter()
         for kept, times in stack.kept:
-            for kind in self._kinds(kept, asked, bits):
+            for kind in self._kinds(kept, options, bits):
                 counts[kind] += times
         if drafting := self._drafting(stack):
-            counts[self._kinds(drafting, asked, bits)[0]] += asked.draft_layers
+            counts[self._kinds(drafting, options, bits)[0]] += options.draft_layers
         return counts
 
     def _drafting(self, stack: Stack) -> tuple[Kept, ...]:
@@ -95,71 +95,71 @@ class VLLM(Engine):
         blocks = (block for layer in reversed(stack.layers) for block in layer.blocks)
         return next((block.kept for block in blocks if any(kept.grows for kept in block.kept)), ())
 
-    def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
-        drafted = [self.held(kept) for kept in self._drafting(stack)] if asked.draft_layers else []
-        kept = super().tensors(stack, asked)
-        return [(one, times + asked.draft_layers * (one in drafted)) for one, times in kept]
+    def tensors(self, stack: Stack, options: Asked) -> list[tuple[Kept, int]]:
+        drafted = [self.held(kept) for kept in self._drafting(stack)] if options.draft_layers else []
+        kept = super().tensors(stack, options)
+        return [(one, times + options.draft_layers * (one in drafted)) for one, times in kept]
 
-    def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[LayerKind]:
+    def _kinds(self, kept: tuple[Kept, ...], options: Asked, bits: Bits) -> list[LayerKind]:
         keys = [self.held(k) for k in kept if k.use in PAGE_LIKE and not self._apart(k)]
         states = [k for k in kept if k.use not in PAGE_LIKE]
-        found = []
+        kinds = []
         if keys:
-            size = int(sum((self.width(k, asked, bits) for k in keys), Fraction(0)) / 8)
+            size = int(sum((self.width(k, options, bits) for k in keys), Fraction(0)) / 8)
             window = next((k.rows for k in keys if isinstance(k.rows, LastTokens)), None)
             what = "full" if window is None else "chunk" if window.chunk else "window"
-            found.append(LayerKind(what, size, window.W if window else 0))
+            kinds.append(LayerKind(what, size, window.W if window else 0))
         if states:
-            held = (self._columns(k, asked) * self.width(k, asked, bits) for k in states)
-            found.append(LayerKind("state", int(sum(held, Fraction(0)) / 8)))
-        return found
+            held = (self._columns(k, options) * self.width(k, options, bits) for k in states)
+            kinds.append(LayerKind("state", int(sum(held, Fraction(0)) / 8)))
+        return kinds
 
     def _apart(self, kept: Kept) -> bool:
         """Whether it is in no block."""
         return kept.use is Use.INDEX and self.model_type in _APART
 
-    def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
+    def width(self, kept: Kept, options: Asked, bits: Bits) -> Fraction:
         packed = indexed_width(kept, bits) if self.model_type in INDEXED else None
-        return super().width(kept, asked, bits) if packed is None else packed
+        return super().width(kept, options, bits) if packed is None else packed
 
-    def _columns(self, kept: Kept, asked: Asked) -> int:
-        return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, LastColumns) else 0)
+    def _columns(self, kept: Kept, options: Asked) -> int:
+        return kept.rows.needed(0) + (options.speculative if isinstance(kept.rows, LastColumns) else 0)
 
-    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
+    def rows(self, kept: Kept, n: int, options: Asked) -> int:
         """One state a sequence; what blocks take beyond the rows themselves is padding."""
         if isinstance(kept.rows, LastColumns):
-            return self._columns(kept, asked) * asked.sequences
-        return kept.rows.needed(n) * asked.sequences
+            return self._columns(kept, options) * options.sequences
+        return kept.rows.needed(n) * options.sequences
 
-    def padding(self, stack: Stack, n: int, asked: Asked, bits: Bits) -> int:
-        plan = self.plan(stack, asked, bits)
+    def padding(self, stack: Stack, n: int, options: Asked, bits: Bits) -> int:
+        plan = self.plan(stack, options, bits)
         if plan is None:
             return 0
-        blocked = [(kept, times) for kept, times in self.tensors(stack, asked) if not self._apart(kept)]
-        held = self.bytes_of(blocked, n, asked, bits)
-        return plan.request(n, asked) * plan.block_bytes * asked.sequences - held
+        blocked = [(kept, times) for kept, times in self.tensors(stack, options) if not self._apart(kept)]
+        held = self.bytes_of(blocked, n, options, bits)
+        return plan.request(n, options) * plan.block_bytes * options.sequences - held
 
-    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        plan, said = self.plan(stack, asked, dtypes.bits), super().remarks(stack, asked, dtypes)
+    def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
+        plan, remarks = self.plan(stack, options, dtypes.bits), super().remarks(stack, options, dtypes)
         if plan is None:
-            return [*said, "rows have several sizes, so vLLM's blocks are not counted, only their content"]
-        blocks, groups = plan.request(asked.context, asked), sum(count for _, count in plan.groups)
+            return [*remarks, "rows have several sizes, so vLLM's blocks are not counted, only their content"]
+        blocks, groups = plan.request(options.context, options), sum(count for _, count in plan.groups)
         shape = f"blocks of {plan.block:,} tokens ({plan.page:,} bytes per layer)"
-        said.append(f"{shape}, layers per group: {plan.layers}, groups: {groups}")
-        said.append(
-            f"blocks for a request of {asked.context:,} tokens: {blocks:,} of {plan.block_bytes:,} bytes"
+        remarks.append(f"{shape}, layers per group: {plan.layers}, groups: {groups}")
+        remarks.append(
+            f"blocks for a request of {options.context:,} tokens: {blocks:,} of {plan.block_bytes:,} bytes"
         )
-        if asked.prefix_caching and plan.cached and any(kind.what == "state" for kind, _ in plan.groups):
-            said.append("prefix caching keeps a second state of each sequence, at the last full block")
+        if options.prefix_caching and plan.cached and any(kind.what == "state" for kind, _ in plan.groups):
+            remarks.append("prefix caching keeps a second state of each sequence, at the last full block")
         if any(self._apart(kept) for kept, _ in stack.tensors):
-            said.append("the cache of the index is in no block: it is counted as the model needs it")
+            remarks.append("the cache of the index is in no block: it is counted as the model needs it")
         if self.model_type in INDEXED and dtypes.kv == "float8":
-            said.append(
+            remarks.append(
                 "each latent takes 656 bytes (fp8_ds_mla, on Hopper); 576 with FlashInfer on Blackwell"
             )
-        if asked.speculative and not asked.draft_layers:
-            said.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
-        return said
+        if options.speculative and not options.draft_layers:
+            remarks.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
+        return remarks
 
 
 def _states(counts: Counter[LayerKind], n: int) -> Plan | None:

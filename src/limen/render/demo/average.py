@@ -8,19 +8,20 @@ if TYPE_CHECKING:
     from limen.commands.demo.average import AverageReport
 
 
-def lines_of(said: AverageReport) -> list[str]:
+def lines_of(report: AverageReport) -> list[str]:
     """The unit, its error, and a recurrence beside it."""
     most = "the kernel derives no bound on the error"
-    if said.error is not None:
-        most = f"error at most {said.error:.3g} in every number, for all {said.sets:,} sets and all z"
+    if report.error is not None:
+        most = f"error at most {report.error:.3g} in every number, for all {report.sets:,} sets and all z"
         most += ", derived by the kernel"
     return [
-        f"{said.tokens} tokens, each with a set of {said.q} places and {said.size} real numbers in [-1, 1]",
-        f"one softmax unit, embedding dimension m = 2q + 1 = {said.embedding}, scale c = "
-        f"{said.scale:.3g}, float64",
-        f"{most}; largest error seen: {said.seen:.3g}",
-        f"a recurrence that reads the sets last needs {said.recurrent_bits:,} bits, even for z = ±1",
+        f"{report.tokens} tokens, each with a set of {report.q} places "
+        f"and {report.size} real numbers in [-1, 1]",
+        f"one softmax unit, embedding dimension m = 2q + 1 = {report.embedding}, scale c = "
+        f"{report.scale:.3g}, float64",
+        f"{most}; largest error seen: {report.seen:.3g}",
+        f"a recurrence that reads the sets last needs {report.recurrent_bits:,} bits, even for z = ±1",
         "the bound holds"
-        if said.holds
+        if report.holds
         else "NOTHING IS CERTIFIED: the scores have too few bits at this size",
     ]

@@ -17,13 +17,13 @@ _LEAST = -120.0  # log₁₀ of a weight that is drawn at the bottom
 _WIDTH, _HEIGHT, _GAP = 300, 220, 90
 
 
-def lines_of(said: ConcentrationReport) -> list[str]:
+def lines_of(report: ConcentrationReport) -> list[str]:
     """A line a head and length, then what to know."""
     head = f"{'head':26} {'n':>5} {'gap':>8}   {'weight on wrong tokens':^34}   "
     head += f"{'weight on one wrong token':^34}"
     under = f"{'':26} {'':>5} {'':>8}   {'slide ≤':>10} {'gap ≤':>11} {'seen':>11}   "
     under += f"{'slide ≤':>10} {'gap ≤':>11} {'seen':>11}"
-    return [said.task, "", head, under, *map(_row, said.rows), "", *said.notes]
+    return [report.task, "", head, under, *map(_row, report.rows), "", *report.notes]
 
 
 def _row(row: HeadSeen) -> str:
@@ -36,13 +36,13 @@ def _small(x: float) -> str:
     return "0" if x == 0 else f"{x:.1e}"
 
 
-def concentration_picture(said: ConcentrationReport) -> str:
+def concentration_picture(report: ConcentrationReport) -> str:
     """For each head the weight of one other token: the slide's bound, the gap's, and what was seen."""
-    heads = list(dict.fromkeys(row.head for row in said.rows))
-    body = [text(12, 22, f"{said.task}: the largest weight of a wrong token", class_="title")]
+    heads = list(dict.fromkeys(row.head for row in report.rows))
+    body = [text(12, 22, f"{report.task}: the largest weight of a wrong token", class_="title")]
     body.append(text(12, 40, "line: bound by the gap; dashed: the slide's n^(-log n); point: seen; cross: 0"))
     for i, head in enumerate(heads):
-        body += _panel([row for row in said.rows if row.head == head], 60 + i * (_WIDTH + _GAP), 80)
+        body += _panel([row for row in report.rows if row.head == head], 60 + i * (_WIDTH + _GAP), 80)
     return drawn(60 + len(heads) * (_WIDTH + _GAP), _HEIGHT + 130, body, _STYLE, _DARK)
 
 

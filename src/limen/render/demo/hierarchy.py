@@ -15,27 +15,27 @@ def _thinks(rung: Rung) -> tuple[str, str]:
     return f"  {rung.task} by {rung.architecture}{thought(rung.steps)}", f"    {rung.by}"
 
 
-def lines_of(said: HierarchyReport) -> list[str]:
+def lines_of(report: HierarchyReport) -> list[str]:
     """All of it."""
     return [
         "RNN < RNN + CoT: a chain of thought adds computation",
-        *(line for rung in said.thinks for line in _thinks(rung)),
+        *(line for rung in report.thinks for line in _thinks(rung)),
         "  without chain of thought, for any weights of a recurrence of this size:",
-        f"    its answers divide the values of its one number into at most {_cells(said)}",
+        f"    its answers divide the values of its one number into at most {_cells(report)}",
         "  It adds no information about the input: what is written is a function of the state.",
         "",
         "RNN + CoT < Transformer: no step recovers what the state did not keep",
-        *(line for rung in said.recurrent for line in _verdict(rung)),
+        *(line for rung in report.recurrent for line in _verdict(rung)),
         "",
-        *(line for rung in (*said.full, said.tree) for line in _verdict(rung)),
+        *(line for rung in (*report.full, report.tree) for line in _verdict(rung)),
         "",
-        "both hold" if said.holds else "AT LEAST ONE DOES NOT HOLD: a case above differs from the papers",
+        "both hold" if report.holds else "AT LEAST ONE DOES NOT HOLD: a case above differs from the papers",
     ]
 
 
-def _cells(said: HierarchyReport) -> str:
-    cells, strings = f"2^{log2(said.cells):.1f} cells", f"2^{log2(said.strings):.0f} strings"
-    if said.cells < said.strings:
+def _cells(report: HierarchyReport) -> str:
+    cells, strings = f"2^{log2(report.cells):.1f} cells", f"2^{log2(report.strings):.0f} strings"
+    if report.cells < report.strings:
         return f"{cells}, fewer than {strings}: it cannot (argued, not checked; in exact numbers)"
     return f"{cells}, and {strings} must be distinguished: nothing follows"
 

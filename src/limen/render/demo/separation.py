@@ -17,33 +17,33 @@ _DARK = ".linear{fill:#4a525e;stroke:#8a93a0}.can{fill:#5fd39b}.cannot{fill:#ff8
 _LEFT, _ROW, _BOX, _RIGHT = 330, 54, 22, 760
 
 
-def lines_of(said: SeparationReport) -> list[str]:
+def lines_of(report: SeparationReport) -> list[str]:
     """The size, a line a stack with its reason below, and what to know about it."""
     lines = [
-        f"{said.hops} hops at one size: {said.task}, {_tokens(said.tokens)} tokens",
-        f"every full layer: {said.layer}; it passes {said.reply_bits:,} bits to a later token",
-        f"every linear layer: {said.linear}; its state has {said.state_bits:,} bits",
+        f"{report.hops} hops at one size: {report.task}, {_tokens(report.tokens)} tokens",
+        f"every full layer: {report.layer}; it passes {report.reply_bits:,} bits to a later token",
+        f"every linear layer: {report.linear}; its state has {report.state_bits:,} bits",
         "",
     ]
-    for row in said.rows:
+    for row in report.rows:
         differs = "" if row.holds else f"   (the sources say {row.claimed.value.upper()})"
         lines += [f"{row.verdict.value.upper():7} {row.name}{differs}", f"        {row.reason}"]
-    return [*lines, *([""] if said.notes else []), *said.notes]
+    return [*lines, *([""] if report.notes else []), *report.notes]
 
 
 def _tokens(n: int) -> str:
     return f"{n:,}" if n < 10**12 else f"about 2^{math.log2(n):.1f}"
 
 
-def separation_picture(said: SeparationReport) -> str:
+def separation_picture(report: SeparationReport) -> str:
     """A row a stack: its layers from the first to the last, and the verdict."""
     body = [
-        text(12, 24, f"{said.hops} hops at one size: {said.task}", class_="title"),
-        text(12, 42, f"{_tokens(said.tokens)} tokens; every full layer {said.layer}"),
+        text(12, 24, f"{report.hops} hops at one size: {report.task}", class_="title"),
+        text(12, 42, f"{_tokens(report.tokens)} tokens; every full layer {report.layer}"),
     ]
-    for i, row in enumerate(said.rows):
+    for i, row in enumerate(report.rows):
         body += _strip(row, 64 + i * _ROW)
-    return drawn(_RIGHT + 120, 80 + len(said.rows) * _ROW, body, _STYLE, _DARK)
+    return drawn(_RIGHT + 120, 80 + len(report.rows) * _ROW, body, _STYLE, _DARK)
 
 
 def _strip(row: Stacked, y: int) -> list[str]:
@@ -62,9 +62,9 @@ def _strip(row: Stacked, y: int) -> list[str]:
     for _ in range(row.steps):
         drawn_row.append(circle(x + 8, y + 14, 6, class_="thought"))
         x += 18
-    said = row.verdict.value.upper()
+    verdict = row.verdict.value.upper()
     style = {Answer.CAN: "can", Answer.CANNOT: "cannot"}.get(row.verdict, "open")
-    return [*drawn_row, text(_RIGHT, y + 20, said, class_=style)]
+    return [*drawn_row, text(_RIGHT, y + 20, verdict, class_=style)]
 
 
 def _many(layers: int) -> str:

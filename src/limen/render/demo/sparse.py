@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from limen.commands.demo.sparse import Capacity, Needed, SparseReport
 
 
-def lines_of(said: SparseReport) -> list[str]:
+def lines_of(report: SparseReport) -> list[str]:
     """All of it."""
     return [
-        f"{said.task} by one block-sparse layer that reads {plural(said.opened, 'block')}",
+        f"{report.task} by one block-sparse layer that reads {plural(report.opened, 'block')}",
         "",
         "bits that a message of a block of B tokens needs; it is enough to send the tokens themselves",
         f"{'B':>6} {'log₂ C(n,B)':>12} {'one map':>10} {'any maps':>10} {'enough':>10}",
-        *map(_needed, said.needed),
+        *map(_needed, report.needed),
         "",
         "limits for all weights, with messages of w = h(d_k+d)p bits (the slides write Hdp)",
         f"{'B':>6} {'w':>8} {'w/B':>8} {'verdict':>8} {'accuracy':>9} {'missed':>8} {'invented':>9}",
-        *map(_row, said.rows),
+        *map(_row, report.rows),
         "",
         "missed: the lowest rate of missed pairs if none is invented; invented: the reverse.",
-        f"inputs of all rates: {said.distribution}",
+        f"inputs of all rates: {report.distribution}",
         "The accuracies are certified. The two rates are argued from the same inequality, not checked.",
     ]
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from limen.training.sweep import Deliver
 
 
-def lines_of(said: SweepReport) -> list[str]:
-    lines = [said.headline, said.folder]
-    return [*lines, f"why: {said.folder}/*.failed.json; --retry tries them again"] if said.failed else lines
+def lines_of(report: SweepReport) -> list[str]:
+    lines = [report.headline, report.folder]
+    return (
+        [*lines, f"why: {report.folder}/*.failed.json; --retry tries them again"] if report.failed else lines
+    )
 
 
 def ended_line(missing: int, watched: bool) -> Deliver:

@@ -20,16 +20,16 @@ SAYS = {
 }
 
 
-def lines_of(said: ResultsReport) -> list[str]:
-    if said.found is not UNSET:
-        return _aligned(said.found)
-    blocks = ["\n".join(_lines(one)) for one in said.experiments]
+def lines_of(report: ResultsReport) -> list[str]:
+    if report.found is not UNSET:
+        return _aligned(report.found)
+    blocks = ["\n".join(_lines(one)) for one in report.experiments]
     return "\n\n".join(blocks).split("\n")
 
 
-def _lines(said: ExperimentReport) -> list[str]:
-    if not said.cells:
-        return [f"{said.experiment}: no results yet; limen experiment run {said.experiment}"]
+def _lines(report: ExperimentReport) -> list[str]:
+    if not report.cells:
+        return [f"{report.experiment}: no results yet; limen experiment run {report.experiment}"]
     table = [
         {
             "cell": one.cell,
@@ -44,10 +44,10 @@ def _lines(said: ExperimentReport) -> list[str]:
             "says": says(one.learned, one.provable, one.complete),
             "trained": one.recipe,
         }
-        for one in said.cells
+        for one in report.cells
     ]
-    ways = [{"trained": letter, **trained_as(one)} for letter, one in said.recipes.items()]
-    head = [f"{said.experiment}, {said.size}: {said.title}", *drawn_lines(said.drawn)]
+    ways = [{"trained": letter, **trained_as(one)} for letter, one in report.recipes.items()]
+    head = [f"{report.experiment}, {report.size}: {report.title}", *drawn_lines(report.drawn)]
     return [*head, *_aligned(table), "", *_aligned(ways)]
 
 
@@ -80,10 +80,10 @@ def says(learned: Outcome, provable: bool, complete: bool) -> str:
 
 def spread(values: Sequence[float]) -> str:
     """99.5 ± 0.2 % (3 seeds)."""
-    found = Spread(tuple(values))
+    measured = Spread(tuple(values))
     if len(values) == 1:
-        return f"{found.mean:.1%}"
-    return f"{100 * found.mean:.1f} ± {100 * found.deviation:.1f} % ({len(values)} seeds)"
+        return f"{measured.mean:.1%}"
+    return f"{100 * measured.mean:.1f} ± {100 * measured.deviation:.1f} % ({len(values)} seeds)"
 
 
 def each(values: Sequence[float]) -> str:

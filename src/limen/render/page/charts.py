@@ -88,7 +88,7 @@ def _together(points: Sequence[BitsPoint]) -> list[dict[str, Any]]:
 
 
 def _near(one: dict[int, BitsPoint], other: dict[int, BitsPoint]) -> bool:
-    """Of the same task, and at every n within a few per cent in what is held and in what is needed."""
+    """Whether both are about one task, and what is held and needed differs by a few per cent at every n."""
     pairs = [(one[n], other[n]) for n in one if n in other]
     return (
         len(pairs) == len(one) == len(other)
@@ -125,13 +125,13 @@ def precision(points: Sequence[PrecisionPoint]) -> dict[str, Any]:
     framed = alt.condition("datum.argued", alt.value("#b8860b"), alt.value("transparent"))
     fields = base.mark_rect(strokeWidth=2, cornerRadius=3).encode(colour, stroke=framed)
     white = alt.condition("datum.right > 60", alt.value("#fff"), alt.value("#1d2127"))
-    said = base.mark_text(fontSize=11, opacity=alt.ExprRef("width < 300 ? 0 : 1")).encode(
+    figures = base.mark_text(fontSize=11, opacity=alt.ExprRef("width < 300 ? 0 : 1")).encode(
         alt.Text("right:Q"), color=white
     )
-    return _spec(fields + said, 300)
+    return _spec(fields + figures, 300)
 
 
-def messages(said: Sequence[CountedMessage]) -> dict[str, Any]:
+def messages(sent: Sequence[CountedMessage]) -> dict[str, Any]:
     """Bits of each message, and how many the theorem counts."""
     rows = [
         {
@@ -140,13 +140,13 @@ def messages(said: Sequence[CountedMessage]) -> dict[str, Any]:
             "bits": m.bits,
             "most": m.bits_formula,
         }
-        for m in said
+        for m in sent
     ]
-    kinds = [kind for kind in COLOURS if any(m.what == kind for m in said)]
+    kinds = [kind for kind in COLOURS if any(m.what == kind for m in sent)]
     base = alt.Chart(_data(rows)).encode(
         alt.Y("message:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
     )
-    said = base.mark_bar(cornerRadiusEnd=3).encode(
+    bars = base.mark_bar(cornerRadiusEnd=3).encode(
         alt.X("bits:Q", title="bits (linear)"),
         alt.Color(
             "what:N",
@@ -162,7 +162,7 @@ def messages(said: Sequence[CountedMessage]) -> dict[str, Any]:
         ],
     )
     most = base.mark_tick(thickness=3, size=18, color="#888").encode(alt.X("most:Q"))
-    return _spec(said + most, 26 * len(rows))
+    return _spec(bars + most, 26 * len(rows))
 
 
 def _data(values: Any) -> alt.InlineData:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from limen.tables.report import CellReport, EvidenceReport, TableReport
 
 
-def page(said: TableReport, curves: Curves) -> bytes:
+def page(report: TableReport, curves: Curves) -> bytes:
     """HTML, with nothing to fetch."""
     import vl_convert
 
@@ -34,11 +34,11 @@ def page(said: TableReport, curves: Curves) -> bytes:
         "precision": charts.precision(curves.precision),
         "messages": charts.messages(curves.talk.messages),
     }
-    marks = {cell.formula.mark for cell in said.cells if cell.formula}
+    marks = {cell.formula.mark for cell in report.cells if cell.formula}
     shown = _template().render(
-        said=said,
+        report=report,
         style=Markup(_text("style.css")),
-        seconds=f"{said.seconds:.0f}",
+        seconds=f"{report.seconds:.0f}",
         sign={str(answer): sign for answer, sign in SIGN.items()},
         mark=MARK,
         marked=bool(marks - {None, "confirmed"}),
@@ -84,7 +84,7 @@ class Bars:
 
 
 def bars(cell: CellReport) -> Bars | None:
-    """Of a cell that is ruled out by bits."""
+    """The bars of a cell that is ruled out by bits; None for any other cell."""
     numbers = cell.evidence[0].numbers if cell.evidence else {}
     needs, has = numbers.get("needs_bits"), numbers.get("has_bits")
     if not isinstance(needs, int) or not isinstance(has, int):

@@ -115,7 +115,7 @@ _ROWS: dict[type[Task], str] = {
 
 
 def _sizes(task: Task, B: int) -> dict[str, int]:
-    """Of a graph the best number of roots: (N-k)·log₂k, N = n-1, is largest near k(ln k + 1) = N."""
+    """The best number of roots of a graph: (N-k)·log₂k, N = n-1, is largest near k(ln k + 1) = N."""
     if not isinstance(task, IsTree) or task.n < 4:
         return {}
     low, high = 2, task.n - 2

@@ -34,7 +34,7 @@ _ROUNDS = 16  # and what Bob holds
 
 
 class BlocksTold(NamedTuple):
-    """Of each head: the sums of her messages; of each block whether it is told, its score and its sums."""
+    """What each head sends: the sums of her messages; whether a block is sent, its score and its sums."""
 
     pooled: Content
     best: torch.Tensor  # (*batch, h, 1, blocks)
@@ -68,7 +68,7 @@ def told(
 def answered(
     mixer: BlockSparse, w: dict[str, torch.Tensor], x: torch.Tensor, hers: torch.Tensor, rule: Arithmetic
 ) -> torch.Tensor:
-    """The last token's output by Bob, who holds the other blocks and is told of hers: (*batch, 1, width)."""
+    """The last token's output by Bob, who holds the other blocks and hears of hers: (*batch, 1, width)."""
     n, B = x.shape[-2], mixer.B
     own = (n - 1) // B
     mine, his = (told(mixer, w, x, part, rule) for part in (hers, ~hers))
@@ -114,10 +114,10 @@ def confused(task: Task, model: Model) -> Collision | None:
     for inputs in _inputs(task, at):
         with torch.no_grad(), computing_in(rule.precision):
             x = rounded.embedded(torch.as_tensor(inputs))
-            said = told(mixer, rounded.parts["0.0"], x, hers, rule)
+            blocks = told(mixer, rounded.parts["0.0"], x, hers, rule)
         answers = np.asarray(task.answer(inputs)).reshape(len(inputs), -1)
         groups: dict[bytes, list[int]] = {}
-        for i, (row, message) in enumerate(zip(inputs, said_bytes(said, hers), strict=True)):
+        for i, (row, message) in enumerate(zip(inputs, message_bytes(blocks, hers), strict=True)):
             groups.setdefault(row[~at].tobytes() + message, []).append(i)
         pairs = (pair for group in groups.values() for pair in pairwise(group))
         for i, j in pairs:
@@ -139,15 +139,15 @@ def _inputs(task: Task, at: Tokens) -> Iterator[Tokens]:
             yield inputs[np.asarray(task.promised(inputs))]
 
 
-def said_bytes(said: BlocksTold, hers: torch.Tensor) -> list[bytes]:
+def message_bytes(blocks: BlocksTold, hers: torch.Tensor) -> list[bytes]:
     """The message of each row, bit by bit: of her blocks that are not told, nothing."""
-    tellable = [j for j in range(said.best.shape[-1]) if hers[j]]
-    parts = [np.asarray(x) for x in said.pooled]
+    tellable = [j for j in range(blocks.best.shape[-1]) if hers[j]]
+    parts = [np.asarray(x) for x in blocks.pooled]
     for j in tellable:
-        is_told = said.best[..., j : j + 1]
-        contents = (said.scores[..., j : j + 1], *map(torch.as_tensor, said.opened[j]))
+        is_told = blocks.best[..., j : j + 1]
+        contents = (blocks.scores[..., j : j + 1], *map(torch.as_tensor, blocks.opened[j]))
         parts += [is_told.numpy(), *(torch.where(is_told, x, 0).numpy() for x in contents)]
-    count = said.best.shape[0]
+    count = blocks.best.shape[0]
     flat = [np.ascontiguousarray(part).reshape(count, -1) for part in parts]
     return [b"".join(part[i].tobytes() for part in flat) for i in range(count)]
 

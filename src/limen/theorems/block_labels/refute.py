@@ -18,7 +18,7 @@ from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.tasks.nearest_neighbor import NearestNeighbor
-from limen.theorems.block_cut.refute import collision, only_layer, said_bytes, told
+from limen.theorems.block_cut.refute import collision, message_bytes, only_layer, told
 from limen.witness.collision import check_collision
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def confused(task: Task, model: Model) -> Collision | None:
         )
         everything = torch.ones((task.length - 1) // mixer.B + 1, dtype=torch.bool)
         x = rounded.embedded(torch.as_tensor(tokens))
-        said = said_bytes(told(mixer, rounded.parts["0.0"], x, everything, rule), everything)
-    tried = (_switched(task, model, tokens, here, pair) for pair in _alike(said))
-    found = (c for _, pairs in zip(range(_TRIES), tried, strict=False) for c in pairs)
-    return next((c for c in found if check_collision(c, model) is None), None)
+        messages = message_bytes(told(mixer, rounded.parts["0.0"], x, everything, rule), everything)
+    tried = (_switched(task, model, tokens, here, pair) for pair in _alike(messages))
+    collisions = (c for _, pairs in zip(range(_TRIES), tried, strict=False) for c in pairs)
+    return next((c for c in collisions if check_collision(c, model) is None), None)
 
 
 def _by_closeness(task: NearestNeighbor) -> Tokens:
@@ -85,12 +85,12 @@ def _straddling(
     k = model.embedded(torch.as_tensor(points)[:, None], 2 * place) @ w["K"]  # (points, 1, h·d_k)
     scores = (split(k, mixer.h) * split(q, mixer.h)).sum(-1).reshape(len(points), -1)
     last: dict[bytes, int] = {}
-    found: dict[int, Straddled] = {}
+    straddled: dict[int, Straddled] = {}
     for u in reversed(range(len(points))):
         far = last.setdefault(scores[u].numpy().tobytes(), u)
         for τ in range(u + 1, far + 1):
-            found.setdefault(τ, Straddled(int(points[u]), int(points[far])))
-    return found
+            straddled.setdefault(τ, Straddled(int(points[u]), int(points[far])))
+    return straddled
 
 
 def _labelled(task: NearestNeighbor, points: list[int], query: int) -> Tokens:
@@ -101,9 +101,9 @@ def _labelled(task: NearestNeighbor, points: list[int], query: int) -> Tokens:
     return tokens
 
 
-def _alike(said: list[bytes]) -> Iterator[tuple[int, int]]:
+def _alike(messages: list[bytes]) -> Iterator[tuple[int, int]]:
     groups: dict[bytes, list[int]] = {}
-    for i, message in enumerate(said):
+    for i, message in enumerate(messages):
         groups.setdefault(message, []).append(i)
     return (pair for group in groups.values() for pair in combinations(group, 2))
 

@@ -138,17 +138,17 @@ class CompositionDepth(Theorem):
         if tables.answers == 1 or tables.length.bit_length() > WRITTEN:
             return NoStatement("the task has only one answer, or more than can be written down")
         bits = levels_of(architecture, tables.length, tables.L, steps)
-        found = []
+        bounds = []
         for case in _cases(Case(task, architecture, steps), tables, bits):
-            said = CompositionDepth.at(case)
-            if isinstance(said, NoStatement):
+            outcome = CompositionDepth.at(case)
+            if isinstance(outcome, NoStatement):
                 continue
-            if said.excludes and said.ceiling is None:
-                return said
-            found.append(said)
+            if outcome.excludes and outcome.ceiling is None:
+                return outcome
+            bounds.append(outcome)
         if isinstance(bits, NoStatement):
-            return next((said for said in found if said.excludes), bits)
-        return min(found, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
+            return next((bound for bound in bounds if bound.excludes), bits)
+        return min(bounds, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         tables = chain(task)
@@ -187,11 +187,11 @@ def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Itera
         yield Case(case.task, case.architecture, case.steps, route, sizes)
 
 
-def _remoteness(said: Bound) -> tuple[bool, float]:
+def _remoteness(bound: Bound) -> tuple[bool, float]:
     """How far from saying cannot; bits before averages."""
-    if said.ceiling is not None:
-        return not said.excludes, said.accuracy or 1.0
-    has, needs = said.has_bits or 0, said.needs_bits or 0
+    if bound.ceiling is not None:
+        return not bound.excludes, bound.accuracy or 1.0
+    has, needs = bound.has_bits or 0, bound.needs_bits or 0
     return True, math.log2(has + 1) - math.log2(needs + 1)
 
 
@@ -224,11 +224,11 @@ def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest 
         if best is None:
             return Smallest(hops, explicit(bits, hops))
         return _smallest(hops, _shrunk(best, architecture, steps))
-    found = [_sought(architecture, hops, steps), _extended(architecture, hops, steps)]
+    bounds = [_sought(architecture, hops, steps), _extended(architecture, hops, steps)]
     if steps == 0 and (sharp := smallest_sharp(architecture, hops)) is not None:
-        said = CompositionDepth.at(sharp[1])
-        found.append(said if isinstance(said, Bound) and said.excludes else None)
-    best = min((b for b in found if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
+        outcome = CompositionDepth.at(sharp[1])
+        bounds.append(outcome if isinstance(outcome, Bound) and outcome.excludes else None)
+    best = min((b for b in bounds if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
     return None if best is None else _smallest(hops, best)
 
 
@@ -240,25 +240,25 @@ def _smallest(hops: int, bound: Bound) -> Smallest:
 def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) -> Bound | None:
     """Route H, with the bits of texts that are longer than those found."""
     μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
-    found = smallest_by_stages(bits.placed(μ, hops).wires, hops)
-    if found is None or found[0].length > _LONG:
+    least = smallest_by_stages(bits.placed(μ, hops).wires, hops)
+    if least is None or least[0].length > _LONG:
         return None
-    said = CompositionDepth.at(Case(found[0], architecture, steps, "H", labels(μ) | found[1]))
-    return said if isinstance(said, Bound) and said.excludes else None
+    outcome = CompositionDepth.at(Case(least[0], architecture, steps, "H", labels(μ) | least[1]))
+    return outcome if isinstance(outcome, Bound) and outcome.excludes else None
 
 
-def _shrunk(said: Bound, architecture: Architecture, steps: int) -> Bound:
+def _shrunk(bound: Bound, architecture: Architecture, steps: int) -> Bound:
     """By route C, where it holds at sizes that are smaller: all of them together, then m alone."""
-    task = Task.parse(said.task)
+    task = Task.parse(bound.task)
     assert isinstance(task, Composition)
     logs = [math.log2(size) for size in (task.m, *task.n)]
     for shrinks, step in ((lambda i: True, _FIRST), (lambda i: i == 0, _ALONE)):
         while step > _LAST:
             less = [log * (1 - step) if shrinks(i) else log for i, log in enumerate(logs)]
             m, *n = map(rounded, less)
-            found = _excluding(Composition(max(2, m), tuple(n)), architecture, steps, said.sizes)
-            said, logs, step = (said, logs, step / 2) if found is None else (found, less, step)
-    return said
+            smaller = _excluding(Composition(max(2, m), tuple(n)), architecture, steps, bound.sizes)
+            bound, logs, step = (bound, logs, step / 2) if smaller is None else (smaller, less, step)
+    return bound
 
 
 def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
@@ -271,8 +271,8 @@ def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
         for task in guesses(
             bits.placed(range(len(bits.σ)), hops), hops
         ):  # of more hops than levels, the lowest
-            if (said := _excluding(task, architecture, steps)) is not None:
-                return _less(said, task, below, architecture, steps)
+            if (bound := _excluding(task, architecture, steps)) is not None:
+                return _less(bound, task, below, architecture, steps)
             below, n = task.m, task.length
     return None
 
@@ -287,14 +287,14 @@ def _extended(architecture: Architecture, hops: int, steps: int) -> Bound | None
     return _excluding(Composition(task.m, (*task.n, 1)), architecture, steps)
 
 
-def _less(said: Bound, task: Composition, below: int, architecture: Architecture, steps: int) -> Bound:
+def _less(bound: Bound, task: Composition, below: int, architecture: Architecture, steps: int) -> Bound:
     """With a smaller m, as far as halving the distance to `below` a few times leads."""
     high = task.m
     while high - below > 1 + (high >> 10):
         middle = (below + high) // 2
-        found = _excluding(Composition(middle, task.n), architecture, steps)
-        said, below, high = (said, middle, high) if found is None else (found, below, middle)
-    return said
+        smaller = _excluding(Composition(middle, task.n), architecture, steps)
+        bound, below, high = (bound, middle, high) if smaller is None else (smaller, below, middle)
+    return bound
 
 
 def _excluding(
@@ -303,10 +303,10 @@ def _excluding(
     bits = levels_of(architecture, task.length, task.L, steps)
     if isinstance(bits, NoStatement):
         return None
-    said = (
+    outcomes = (
         CompositionDepth.at(Case(task, architecture, steps, *free)) for free in free_sizes(task, bits, near)
     )
-    return next((b for b in said if isinstance(b, Bound) and b.excludes), None)
+    return next((b for b in outcomes if isinstance(b, Bound) and b.excludes), None)
 
 
 def explicit(bits: Levels, L: int) -> float:

@@ -33,17 +33,17 @@ def climbed(
 ) -> list[Spot]:
     """The best points found, the highest first: a simplex from each of the best starts, until enough."""
     ranked = sorted((Spot(score(start), start) for start in starts), reverse=True, key=_height)
-    found = ranked[:1]
+    highest = ranked[:1]
     for start in ranked[:climbs]:
-        if found[0].value >= enough:
+        if highest[0].value >= enough:
             break
         if far:
             corners = _simplex(score, start, far, enough)
             corners = (
                 corners if corners[0].value >= enough else _simplex(score, corners[0], far / _AGAIN, enough)
             )
-            found = sorted([*found, *corners], reverse=True, key=_height)
-    return found
+            highest = sorted([*highest, *corners], reverse=True, key=_height)
+    return highest
 
 
 def _height(seen: Spot) -> float:

@@ -113,8 +113,8 @@ def bits_by_level(graph: Graph, L: int, steps: int) -> Levels | NoStatement:
     β, ω, σ = ([0] * (κ + steps * φ + 1) for _ in range(3))
     sinks = graph.sinks
     for step in range(steps + 1 if φ else 1):  # without full components a step brings no replies
-        found = graph.levels(κ + (step - 1) * φ if step else -1)
-        for i, (c, level) in enumerate(zip(graph.components, found, strict=True)):
+        levels = graph.levels(κ + (step - 1) * φ if step else -1)
+        for i, (c, level) in enumerate(zip(graph.components, levels, strict=True)):
             bits = c.bits or 0
             if c.full:
                 ω[level.W] += bits

@@ -95,8 +95,8 @@ def each_w(task: Composition, bits: Levels) -> Free:
         return y, h, b
 
     starts = [(m * i / _GRID, 0.0) for i in range(_GRID + 1)]
-    found = climbed(lambda at: gap_w(bits, *sizes(at), n_1, m + n_1), starts, m / _GRID)
-    y, h, _ = sizes(found[0].at)
+    points = climbed(lambda at: gap_w(bits, *sizes(at), n_1, m + n_1), starts, m / _GRID)
+    y, h, _ = sizes(points[0].at)
     number, entries = rounded(y, task.m), rounded(h + y, task.m)
     return {"y": number, "h": max(1, entries // number), "b": task.m // number}
 
@@ -169,15 +169,15 @@ def _searched(
         starts.append(
             tuple(log2(near[name]) if name in near else top for name, top in zip(names, most, strict=True))
         )
-    found = climbed(lambda at: gap(row(at)), starts, wide / 16, enough, _CLIMBS)
-    return found[0].value, [row(seen.at) for seen in found[:_TRIED]]
+    points = climbed(lambda at: gap(row(at)), starts, wide / 16, enough, _CLIMBS)
+    return points[0].value, [row(seen.at) for seen in points[:_TRIED]]
 
 
-def _in_whole_numbers(task: Composition, bits: Levels, found: LogSizes) -> Free:
+def _in_whole_numbers(task: Composition, bits: Levels, logs: LogSizes) -> Free:
     """The sizes of one row, rounded."""
-    w = [rounded(l, most) for l, most in zip(found.w, task.n, strict=True)]
-    v = rounded(found.v, task.m)
-    x = [rounded(found.x[0], v), *(rounded(l) for l in found.x[1:])]
+    w = [rounded(l, most) for l, most in zip(logs.w, task.n, strict=True)]
+    v = rounded(logs.v, task.m)
+    x = [rounded(logs.x[0], v), *(rounded(l) for l in logs.x[1:])]
     N, Θ, q = tables(task), [x[0]], x[0]
     _, Q = chained(N, bits, x, w, v)
     for l in range(1, task.L):
@@ -248,15 +248,15 @@ class GapC(NamedTuple):
     def _lost(self, s: LogSizes, u: list[float], D: float, l: int, A: float, X: float) -> float:
         """D_{l+1}."""
         β, ω, σ, β_to, σ_to = self
-        L, x_l, asked = len(s.x), s.x[l], A + X + ω[l]
+        L, x_l, questions = len(s.x), s.x[l], A + X + ω[l]
         if β_to[-1] == -inf:
-            return log_sum(D, asked, σ[l])
+            return log_sum(D, questions, σ[l])
         received = β_to[l] + x_l + u[l - 1]
         if l == 1:
             z_0 = β[0] + X, β[1] + X + (x_l if β[0] > -inf else 0)
-            return log_add(log2(L - 1) + log_sum(A + ω[0], asked, *z_0, received), σ_to[1])
+            return log_add(log2(L - 1) + log_sum(A + ω[0], questions, *z_0, received), σ_to[1])
         lower = log_sum(X, *(u[i - 1] + added(s.x[i:l]) for i in range(1, l)))
-        return log_sum(x_l + D, 0.0, log2(L - l) + log_sum(asked, β[l] + lower, received), σ_to[l])
+        return log_sum(x_l + D, 0.0, log2(L - l) + log_sum(questions, β[l] + lower, received), σ_to[l])
 
 
 def _thinned(T: float, N: float, Q: float) -> float:

@@ -106,14 +106,14 @@ def routed(case: Case, route: Route) -> Iterator[Case]:
 
 
 def average(case: Case) -> Case | None:
-    """Of the average cases that apply the one with the lowest ceiling."""
+    """The average case with the lowest ceiling; None where none applies."""
     task = _composition(case)
     reading = None if task is None else Reading.of(case.architecture, task.length)
     if task is None or reading is None:
         return None
     averages = (each for each in _averages(case, task, reading) if "hops" not in each.sizes)
-    found = [(sides.ceiling, each) for sides, each in _stated(averages) if isinstance(sides, Accuracy)]
-    return min(found, key=lambda pair: pair[0], default=(1.0, None))[1]
+    ceilings = [(sides.ceiling, each) for sides, each in _stated(averages) if isinstance(sides, Accuracy)]
+    return min(ceilings, key=lambda pair: pair[0], default=(1.0, None))[1]
 
 
 def smallest_sharp(architecture: Architecture, L: int) -> tuple[int, Case] | None:
@@ -153,12 +153,12 @@ def _filled(case: Case, task: Composition, route: Route, stack: SharpStack) -> I
     for eighths in _MORE_BITS if route.free else _MORE_BITS[:1]:
         there = SharpStack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
         u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
-        found = route.at(tables, there, u)
-        if found.margin == -math.inf and route is not A1:  # which has no sizes to find
+        outcome = route.at(tables, there, u)
+        if outcome.margin == -math.inf and route is not A1:  # which has no sizes to find
             return
-        filled = replace(case, route=route.name, sizes=_whole(found.sizes) | route.hops(task.L))
+        filled = replace(case, route=route.name, sizes=_whole(outcome.sizes) | route.hops(task.L))
         yield filled
-        if not found.margin > _NEAR or _excludes(filled):
+        if not outcome.margin > _NEAR or _excludes(filled):
             return
 
 
@@ -215,21 +215,21 @@ class Placed(NamedTuple):
 def _smallest(route: Route, architecture: Architecture, L: int, below: int) -> Case | None:
     """By bisection over the number of tokens, where fewer than `below` are enough."""
     low, high = L + 1, min(2 * L + 4, below - 1)
-    while (found := _possible(route, architecture, L, high)) is None:
+    while (placed := _possible(route, architecture, L, high)) is None:
         if high == below - 1:
             return None
         low, high = high, min(high**2, below - 1)
     while high - low > 1 + (low >> 12):
         middle = math.isqrt(low * high) if high > 2 * low else (low + high) // 2
-        nearer = _possible(route, architecture, L, middle, found.u)
-        low, high, found = (middle, high, found) if nearer is None else (low, middle, nearer)
+        nearer = _possible(route, architecture, L, middle, placed.u)
+        low, high, placed = (middle, high, placed) if nearer is None else (low, middle, nearer)
     for _ in range(16):  # floats may be wrong by a hair
-        for sides, case in _stated([found.case]):
+        for sides, case in _stated([placed.case]):
             silent, *_ = _rank(sides)
             if not silent:
                 return case
         high += 1 + (high >> 12)
-        found = _possible(route, architecture, L, high, found.u) or found
+        placed = _possible(route, architecture, L, high, placed.u) or placed
     return None
 
 
@@ -242,12 +242,12 @@ def _possible(
         return None
     stack, cuts = reading.stack(route), route.tables - 1
 
-    def found(u: Point) -> Found:
+    def outcome(u: Point) -> Found:
         tables = _divided(route, L, n, u[:cuts])
         return route.at(tables, stack, u[cuts:]) if tables.m >= 1 else NOTHING
 
-    u = _best(lambda u: found(u).margin, cuts + route.free, near, until=0.0)
-    margin, sizes = found(u)
+    u = _best(lambda u: outcome(u).margin, cuts + route.free, near, until=0.0)
+    margin, sizes = outcome(u)
     if not margin > 0:
         return None
     m, n_l = _divided(route, L, n, u[:cuts])

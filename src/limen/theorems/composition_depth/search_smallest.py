@@ -75,8 +75,8 @@ def _hops(bits: Levels, L: int) -> tuple[float, list[float]]:
     gap_c, high = GapC.of(bits), 2 * 4 ** (L - 1) * math.log2(2 + sum(map(sum, bits)))
     most = (*[high / 2] * L, *[high / 4] * (L - 1), high)
     size, at = _least(lambda size, at: gap_c(_split(at, size)), high, most)
-    found = _split(at, size)
-    return found.m, list(found.n)
+    logs = _split(at, size)
+    return logs.m, list(logs.n)
 
 
 def _least(gap: Sized, high: float, most: Point) -> tuple[float, Point]:

@@ -54,10 +54,10 @@ def free(task: Composition, bits: Wires) -> Free | None:
     shares = (0.3 + 0.9 * i / (_SHARES - 1) for i in range(_SHARES))
     starts = [shape[:L] for share in shares for shape in _shapes(bits, L, N[-1] * share)]
     starts += [scaled(point, most) for point in spread(_STARTS, L)]
-    found = climbed(lambda at: gap(bits, within(at), m, n), starts, N[-1] / 8, CLEAR, _CLIMBS)
-    if found[0].value < -_ROUNDING:
+    points = climbed(lambda at: gap(bits, within(at), m, n), starts, N[-1] / 8, CLEAR, _CLIMBS)
+    if points[0].value < -_ROUNDING:
         return None
-    best = found[0].at
+    best = points[0].at
     near = (
         tuple(x + _NEAR * (2 * u - 1) for x, u in zip(best, point, strict=True))
         for point in spread(_TRIED, L)
@@ -71,18 +71,20 @@ def by_many_stages(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]
     for μ in placements(bits):
         hops = μ[-1] + 1
         if LEAST <= hops <= task.L:
-            found = free(Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops).wires)
-            if found is not None:
-                yield "H", ({"hops": hops} if hops < task.L else {}) | labels(μ) | found
+            sizes = free(Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops).wires)
+            if sizes is not None:
+                yield "H", ({"hops": hops} if hops < task.L else {}) | labels(μ) | sizes
 
 
 def _whole(task: Composition, bits: Wires, logs: Point) -> Free | None:
     """The same in whole numbers, if it holds there."""
     x = [rounded(log, None if l else task.m) for l, log in enumerate(logs)]
     plan = greedy(task, bits, x)
-    said = None if plan is None else by_stages(task, bits, x[0], plan)
+    sides = None if plan is None else by_stages(task, bits, x[0], plan)
     return (
-        named(x[0], plan) if plan is not None and isinstance(said, Sides) and said.has < said.needs else None
+        named(x[0], plan)
+        if plan is not None and isinstance(sides, Sides) and sides.has < sides.needs
+        else None
     )
 
 
@@ -131,15 +133,15 @@ def gap(bits: Wires, x: Sequence[float], m: float, n: Sequence[float]) -> float:
 def _most(q: float, need: float, λ: float, room: float) -> float:
     """log₂ of the most new values: the best of min((ρq - need)/λ + 1, 2^(room-ρ)) over whole ρ in 1..room."""
 
-    def found(ρ: int) -> float:
+    def new_values(ρ: int) -> float:
         some = log2(ρ) + q
         return log_add(some + log2(1 - exp2(need - some)) - λ, 0.0) if some > need + 1e-12 else 0.0
 
     low, high = 0, floor(room)  # what can be found grows with ρ, the room for it shrinks
     while high - low > 1:
         ρ = (low + high) // 2
-        low, high = (ρ, high) if found(ρ) <= room - ρ else (low, ρ)
-    return max(min(found(ρ), room - ρ) for ρ in (max(low, 1), high))
+        low, high = (ρ, high) if new_values(ρ) <= room - ρ else (low, ρ)
+    return max(min(new_values(ρ), room - ρ) for ρ in (max(low, 1), high))
 
 
 def _closed(L: int) -> list[float]:
@@ -163,7 +165,7 @@ def smallest_by_stages(bits: Wires, L: int) -> tuple[Composition, Free] | None:
     while max(_sized(bits, L, size, at) for at in _shapes(bits, L, size)) < CLEAR:
         size *= 1.2
     best = _shapes(bits, L, size)
-    step, found = _FIRST, None
+    step, smallest = _FIRST, None
     while step > _LAST:
         less = size * (1 - step)
         starts = [*(scaled(at, [1 - step] * len(at)) for at in best), *best]
@@ -174,8 +176,8 @@ def smallest_by_stages(bits: Wires, L: int) -> tuple[Composition, Free] | None:
         if sizes is None:
             step /= 2
         else:
-            size, best, found = less, [climb[0].at], (task, sizes)
-    return found
+            size, best, smallest = less, [climb[0].at], (task, sizes)
+    return smallest
 
 
 def _shapes(bits: Wires, L: int, size: float) -> list[Point]:

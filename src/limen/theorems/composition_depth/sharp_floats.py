@@ -73,10 +73,10 @@ class Route:
     def at(self, tables: Tables, stack: SharpStack, u: Point) -> Found:
         """The margin is -∞ where the sizes make no sense, or are beyond floats."""
         try:
-            found = self.relaxed(tables, stack, tuple(min(max(u_i, 0.0), 1.0) for u_i in u))
+            outcome = self.relaxed(tables, stack, tuple(min(max(u_i, 0.0), 1.0) for u_i in u))
         except (ArithmeticError, ValueError):
             return NOTHING
-        return found if found.margin > -inf else NOTHING
+        return outcome if outcome.margin > -inf else NOTHING
 
 
 def between(u: float, low: float, high: float) -> float:

@@ -138,7 +138,7 @@ def _silent_after_recurrence(case: Case, halves: Family) -> NoStatement | None:
 
 
 def _sizes(task: Task) -> dict[str, int]:
-    """Of a graph the best number of roots: (N-k)·log₂k, N = n-1, is largest near k(ln k + 1) = N."""
+    """The best number of roots of a graph: (N-k)·log₂k, N = n-1, is largest near k(ln k + 1) = N."""
     if not isinstance(task, IsTree):
         return {}
     low, high = 2, task.n - 2
