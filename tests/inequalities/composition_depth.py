@@ -1,42 +1,7 @@
 r"""Composition by any stack, with or without chain of thought: the inequalities of `composition_depth`.
 
-A stack is a graph of components with levels λ(c) (core/graph.py).  Bits by level, l = 0..L-1:
-
-    β_l   replies at full components of level l that some other component reads
-    ω_l   replies at all full components of level l, each step of chain of thought with its own level
-    σ_l   states of the linear components of level l;    Σ_l = σ_0 + … + σ_l
-
-Sizes of the proof: 1 ≤ w_l ≤ n_l parts of the tables are asked for, the last ones; of z_1 the last v
-entries vary, so v_1 = v and v_l = w_{l-1}·N_{l-2} entries of z_l.  Player l has these, and what is constant
-of z_{l-1}: u_1 = v and u_l = v_l + N_{l-2} - v_{l-1} tokens.  |Z_l| = x_l; Z_{≤l} reaches at least Θ_l
-values of i_l, so q_1 = x_0 and q_{l+1} = w_l·Θ_l entries of z_{l+1}.  A = w_1⋯w_{L-1}, X_l = x_0⋯x_{l-1}.
-
-    cover(T, N, Q, Θ):   2·C(N,k)·(k/N)^T < 2^-Q,   k = Θ - 1
-
-Route C.    D_1 = A·ω_0 + σ_0,      cover(x_1x_0, m, x_1D_1·x_0/v, Θ_1)
-            D_2 = (L-1)[A·ω_0 + A·x_0ω_1 + β_0x_0 + β_1x_0(x_1 if β_0 else 1) + (β_0+β_1)x_1v] + Σ_1
-    l ≥ 2:  cover(x_lq_l, N_{l-1}, x_lD_l, Θ_l)
-            D_{l+1} = x_lD_l + 1 + (L-l)[A·X_lω_l + β_l(X_l + Σ_{0<i<l} u_i·x_i⋯x_{l-1})
-                                        + (β_0+…+β_l)x_lu_l] + Σ_l
-    If every β_l is 0, only the last tokens receive anything, and instead  D_{l+1} = D_l + A·X_lω_l + σ_l.
-
-    cannot if D_L < q_L·log₂N_{L-1}
-
-Route W, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b values; y·h ≤ m, y·b ≤ m.
-
-    cannot if Σ_1 + n_1(ω_0 + y·ω_1) + β_0·y·h(b+1) < n_1·J·log₂N_1,
-    J = ⌈y·b·2^(-d/(y·h))⌉,   d = ω_0 + σ_0 if ω_1 else 0
-
-Route P, L = 2, β_1 = 0: the last h entries of z_1 take one of two values each, but for one, which takes b.
-
-    cannot if Σ_1 + n_1(ω_0 + ω_1) + β_0(2h + b - 1) < G·log₂N_1,
-    G = ⌈n_1·b(h - d)/h⌉,   d = ω_0 + σ_0 < h ≤ m,   b ≤ m
-
-Route H, any L: by stages, the inequality that Coq has checked; see stages.py.
-
-The size `hops` = L' ≤ L: the same for the first L' hops, with states of texts of the whole length.  Where
-z_{l+1}(w_l, i) = i for l ≥ L', the answer i_L is i_{L'}, and these tables are a constant beginning of the
-text: what they reply is a part, always the same, of what z_{L'} replies.
+The letters, the routes C, W, P and H and the size `hops` are explained in
+src/limen/theorems/composition_depth/levels.py; here in balls, not in integers.
 """
 
 from __future__ import annotations

@@ -1,20 +1,7 @@
 r"""Route H of `composition_depth`: L hops by stages, one function of a table at a time, in whole numbers.
 
-The inequality of proofs/many_hops.v, which Coq has checked for every L.  Bits: w_0 of a reply to a raw query
-(0 where level 0 has no full component), w of a reply at any level, s of all states together.  Sizes of the
-proof: x_0 values of z_0, and for each stage k = 1..L-1 x_k functions z_k that bring g_k new values of i_k
-each, all of them at most 2^-ρ_k of the N_{k-1} that there are.  With n_0 = 1, A = n_1⋯n_{L-1}, and λ, ι the
-bits of the largest value that is counted up to, and of the last one, ⌈log₂N_{L-2}⌉ and ⌊log₂N_{L-1}⌋:
-
-    δ_0 = s + w_0·A,   θ_0 = u_0 = x_0 ≤ m,   p_0 = x_0·A
-    stage k:   2^ρ_k·g_k·x_k ≤ N_{k-1},     δ_{k-1} + 2 + λ(g_k - 1) ≤ ρ_k·n_{k-1}·θ_{k-1},
-               δ_k = δ_{k-1} + 1 + (δ_{k-1} + 2)x_k + s + (w_0 + k·w)·x_k(N_{k-1} + u_{k-1}) + w·p_{k-1},
-               θ_k = g_k·x_k,   u_k = 0,   p_k = x_k(N_{k-1} + u_{k-1} + p_{k-1})
-
-    cannot if δ_{L-1} < n_{L-1}·θ_{L-1}·ι
-
-δ counts the bits that the tables above have lost, θ the values that are reached, u and p the tokens of
-players below whose outputs are not yet, or already, the same whatever stands above.
+The inequality of proofs/many_hops.v; its letters are explained in
+src/limen/theorems/composition_depth/stages.py.
 """
 
 from __future__ import annotations

@@ -29,8 +29,11 @@ def evaluated(theorem: str, inequality: Inequality, case: Case) -> Sides | Accur
 def stated(theorem: str, inequality: Inequality, case: Case) -> Bound | NoStatement:
     """The theorem's inequality at these sizes, as a certificate; it need not say cannot."""
     sides = evaluated(theorem, inequality, case)
-    if isinstance(sides, NoStatement):
-        return sides
+    return sides if isinstance(sides, NoStatement) else as_certificate(theorem, case, sides)
+
+
+def as_certificate(theorem: str, case: Case, sides: Sides | Accuracy) -> Bound:
+    """Both sides, or the ceiling, as a certificate says them of a case."""
     return Bound(
         task=case.task.spelled,
         architecture=case.architecture.spelled,
