@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A file is one worker's, in the order of tests/conftest.py; what is not HERE has a target of its own.
 TESTS := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
-HERE := not alone and not coq and not browser and not pythons
+HERE := not alone and not coq and not browser and not pythons and not portable
 export OMP_NUM_THREADS = 1
 
 run: .venv/installed  ## the main job: the evidence table and limen-report/report.html
@@ -59,6 +59,11 @@ attack: .venv/installed  ## fuzzers of all that a stranger can hand in: make att
 pythons: .venv/installed  ## the light installation on every other Python that is here; the same certified lengths
 	scripts/pythons
 
+portable: .venv/installed  ## the rule in C by gcc, clang, for ARM and old x86 (emulated) and with sanitizers; installs them
+	command -v clang qemu-aarch64 aarch64-linux-gnu-gcc || (apt-get update -qq && apt-get install -y -qq \
+	  --no-install-recommends clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+	$(BIN)/pytest -q -n 2 -m portable tests/test_portable.py
+
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -84,6 +89,9 @@ speeds: .venv/installed  ## the other speeds that docs/ quotes, and peak memory
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/memory.py
 
+growth: .venv/installed  ## commands at growing sizes: CPU seconds, exponent, memory; exit 1 if a size costs 2× a larger one
+	$(BIN)/python benchmarks/growth.py
+
 experiments: .venv/installed  ## docs/experiments.md from the result files; those of a folder are taken over first: FROM=…
 	$(BIN)/python scripts/experiments_page.py $(FROM)
 
@@ -99,12 +107,12 @@ configs: .venv/installed  ## reads a folder of config.json files and compares wi
 parameters: .venv/installed  ## counts the parameters of a folder of config.json files, beside transformers': FOLDER=…
 	PYTHONPATH=tests:scripts $(BIN)/python scripts/count_parameters.py $(FOLDER)
 
-engines: .venv/installed  ## figures that engines printed beside the audit's: make engines FILE=… CONFIGS=…
+engines: .venv/installed  ## figures that engines printed beside the audit's: of weights; of caches with FILE=… CONFIGS=…
 	$(BIN)/python scripts/engine_figures.py $(FILE) $(CONFIGS)
 
 # Reinstalled only when what is to be installed has changed. Torch comes first and pinned: any looser
 # requirement would fetch gigabytes of GPU packages.
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml setup.py constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -115,4 +123,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: site all checks test-types test-quick pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

@@ -22,9 +22,10 @@ from limen.model.local import Mlp
 from limen.model.model import Frame, Model
 from limen.training.against import proposer
 from limen.training.lesson import Lesson, lesson_for
+from limen.training.pupil import Pupil
 from limen.training.spec import Spec
 from limen.training.start import frame_of, started
-from limen.training.train import Pupil, train
+from limen.training.train import train
 
 MODELS = Path(__file__).parent / "models"
 NEVER = 1.1  # an accuracy at which training would stop: it uses all its steps
@@ -96,7 +97,7 @@ def made(recipe: Recipe) -> tuple[Model, float]:
     lesson = lesson_for(task, spec.queries, spec.dense)
     start = load(MODELS / recipe.first) if recipe.first else started(spec, lesson, frame(recipe, lesson))
     pupil = Pupil(start, lesson, spec, None, _heads(spec, lesson, start.frame.architecture))
-    train(pupil, spec.steps, lambda seen: None, None if spec.against is None else proposer(spec.against))
+    train([pupil], spec.steps, lambda seen: None, None if spec.against is None else proposer(spec.against))
     with torch.no_grad():
         done = Model(start.frame, {name: w.detach() for name, w in start.weights.items()})
     return done, pupil.accuracy(np.random.default_rng(9), 4096)

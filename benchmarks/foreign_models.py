@@ -21,9 +21,10 @@ from safetensors.torch import save_file
 
 from limen.core.task import Answers, Task, Tokens
 from limen.training.lesson import Batch, Lesson, lesson_for
+from limen.training.pupil import Pupil
 from limen.training.spec import Spec
 from limen.training.start import frame_of, started
-from limen.training.train import Pupil, train
+from limen.training.train import train
 
 MODELS = Path(__file__).parent / "models"
 F, L = "full_attention", "linear_attention"
@@ -136,7 +137,7 @@ def made(recipe: Recipe) -> tuple[torch.nn.Module, float]:
     pupil = Guest(
         started(spec, lesson, frame_of(spec, lesson, spec.architecture)), lesson, spec, module=module
     )
-    train(pupil, spec.steps, lambda seen: print(seen, flush=True))
+    train([pupil], spec.steps, lambda seen: print(seen, flush=True))
     return module.eval(), pupil.accuracy(np.random.default_rng(9), 4096)
 
 

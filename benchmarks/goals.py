@@ -1,9 +1,9 @@
 """`make bench`: the run path beside its peers and the machine's limits, each goal with its ratio.
 
-One thread, float32 unless said, four heads of 32, 2048 tokens a batch.  Candidates take turns; the least CPU
-time of a run counts, there are three runs, and a goal is met that is met in two of them.  The load of the
-machine is printed: ratios from one run stand, milliseconds of a busy machine do not.  Writes bench.json,
-bench.md and bench.svg into the folder that is given, or build/bench.
+One thread, float32 unless said; rules with four heads of 32 and 2048 tokens a batch, and with larger heads.
+Candidates take turns; the least CPU time of a run counts, there are three runs, and a goal is met that is met
+in two of them.  The load of the machine is printed: ratios from one run stand, milliseconds of a busy machine
+do not.  Writes bench.json, bench.md and bench.svg into the folder that is given, or build/bench.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from rules import both, compared, forward, rules
+from rules import LARGE, ODD, SMALL, Rule, Size, both, compared, forward, rules
 from timing import least_cpu_seconds
 
 from limen.core.architecture import Architecture
@@ -50,59 +50,57 @@ class Goal:
         return found <= self.reach if self.most else found >= self.reach
 
 
-def ratio(way: str, peer: str, own: str, n: int) -> Callable[[Seconds], float]:
+def ratio(way: str, peer: str, own: str, n: int | Size) -> Callable[[Seconds], float]:
     return lambda s: s[f"{way} {n} {peer}"] / s[f"{way} {n} {own}"]
 
 
-def exponent(way: str, own: str, few: int, many: int, *, tokens: bool = False) -> Callable[[Seconds], float]:
-    """Of the cost of one text in its length; with `tokens`, both runs had the same number of tokens."""
-    return lambda s: (
-        math.log(s[f"{way} {many} {own}"] / s[f"{way} {few} {own}"]) / math.log(many / few) + tokens
-    )
+def exponent(way: str, own: str, few: int, many: int) -> Callable[[Seconds], float]:
+    """Of the cost of one text in its length."""
+    return lambda s: math.log(s[f"{way} {many} {own}"] / s[f"{way} {few} {own}"]) / math.log(many / few)
+
+
+def exponent_of_a_rule(own: str) -> Callable[[Seconds], float]:
+    """The same where the shorter texts are more: the number of tokens is equal."""
+    few, many = SMALL
+    return lambda s: 1 + math.log(s[f"f+b {many} {own}"] / s[f"f+b {few} {own}"]) / math.log(many.n / few.n)
 
 
 def goals() -> Iterator[Goal]:
-    for n in (256, 1024):
+    for n in SMALL:
         for rule in ("gated_delta", "delta"):
+            yield Goal(f"{rule} C, f+b, {n}, over fla chunk", 12, ratio("f+b", f"{rule} fla", f"{rule} C", n))
             yield Goal(
-                f"{rule} C, f+b, n={n}, over fla chunk", 12, ratio("f+b", f"{rule} fla", f"{rule} C", n)
-            )
-            yield Goal(
-                f"{rule} torch, f+b, n={n}, over fla chunk",
+                f"{rule} torch, f+b, {n}, over fla chunk",
                 7,
                 ratio("f+b", f"{rule} fla", f"{rule} torch", n),
             )
         for by, hf in (("C", 4), ("torch", 1.5)):
             yield Goal(
-                f"gated_delta {by}, f+b, n={n}, over transformers chunk",
+                f"gated_delta {by}, f+b, {n}, over transformers chunk",
                 hf,
                 ratio("f+b", "gated_delta transformers", f"gated_delta {by}", n),
             )
         for peer in ("transformers", "fla"):
-            yield Goal(f"mamba2 C, f+b, n={n}, over {peer}", 4, ratio("f+b", f"mamba2 {peer}", "mamba2 C", n))
+            yield Goal(f"mamba2 C, f+b, {n}, over {peer}", 4, ratio("f+b", f"mamba2 {peer}", "mamba2 C", n))
         for by, reach in (("C", 2), ("torch", 1)):
             yield Goal(
-                f"linear {by}, forward, n={n}, over fla chunk",
+                f"linear {by}, forward, {n}, over fla chunk",
                 reach,
                 ratio("forward", "linear fla", f"linear {by}", n),
             )
         yield Goal(
-            f"gated_linear C, f+b, n={n}, over fla recurrent",
+            f"gated_linear C, f+b, {n}, over fla recurrent",
             20,
             ratio("f+b", "gated_linear fla", "gated_linear C", n),
         )
+    yield from goals_of_large_heads()
     for by in ("C", "torch"):
         yield Goal(
             f"log_linear {by}, f+b, n=1024, over fla naive",
             150,
-            ratio("f+b", "log_linear fla", f"log_linear {by}", 1024),
+            ratio("f+b", "log_linear fla", f"log_linear {by}", SMALL[-1]),
         )
-        yield Goal(
-            f"log_linear {by}, f+b, exponent",
-            1.25,
-            exponent("f+b", f"log_linear {by}", 256, 1024, tokens=True),
-            most=True,
-        )
+        yield Goal(f"log_linear {by}, f+b, exponent", 1.25, exponent_of_a_rule(f"log_linear {by}"), most=True)
     for mixer in ("block_sparse", "top_k"):
         yield Goal(
             f"{mixer}, forward, n=4096, over full attention", 1, ratio("mixer", "softmax", mixer, 4096)
@@ -127,21 +125,41 @@ def goals() -> Iterator[Goal]:
     yield Goal("turing, exponent 16 to 64", 2.1, exponent("decode", "turing", 16, 64), most=True)
 
 
+def goals_of_large_heads() -> Iterator[Goal]:
+    for n in (LARGE, ODD):
+        for peer, reach in (("fla", 8), ("transformers", 6)):
+            yield Goal(
+                f"gated_delta C, f+b, {n}, over {peer} chunk",
+                reach,
+                ratio("f+b", f"gated_delta {peer}", "gated_delta C", n),
+            )
+        yield Goal(
+            f"mamba2 C, f+b, {n}, over transformers", 3.5, ratio("f+b", "mamba2 transformers", "mamba2 C", n)
+        )
+    yield Goal(
+        f"linear C, forward, {LARGE}, over fla chunk", 2.5, ratio("forward", "linear fla", "linear C", LARGE)
+    )
+
+
 def measured() -> Seconds:
     """One run of everything."""
     seconds: Seconds = {}
-    for n in (256, 1024):
-        found = rules(n)
+    for size in (*SMALL, LARGE, ODD):
         for way, wrap in (("forward", forward), ("f+b", both)):
-            asked = {name: wrap(run) for name, run in found.items() if way == "f+b" or _forward_too(name)}
-            timed = least_cpu_seconds(asked, ROUNDS)
-            seconds |= {f"{way} {n} {name}": s for name, s in timed.items()}
+            wanted = {
+                name: wrap(run)
+                for name, run in measured_at(size).items()
+                if way == "f+b" or name.endswith((" C", " torch")) or name == "linear fla"
+            }
+            timed = least_cpu_seconds(wanted, ROUNDS)
+            seconds |= {f"{way} {size} {name}": s for name, s in timed.items()}
     return seconds | _mixers() | _lstm() | _limits() | _chains()
 
 
-def _forward_too(name: str) -> bool:
-    """Of the peers only the one that a goal is about: some take seconds."""
-    return name.endswith((" C", " torch")) or name == "linear fla"
+def measured_at(size: Size) -> dict[str, Rule]:
+    """All rules; of larger heads those of a goal: some peers take minutes, others whole chunks alone."""
+    few = {LARGE: ("linear", "mamba2", "gated_delta", "delta"), ODD: ("mamba2", "gated_delta")}
+    return {name: run for name, run in rules(size).items() if name.split()[0] in few.get(size, name)}
 
 
 def _mixers() -> Seconds:
@@ -207,8 +225,8 @@ def _read_again(model: Model, tokens: torch.Tensor, steps: int) -> float:
 def main(folder: Path) -> None:
     torch.set_num_threads(1)
     started, load = time.monotonic(), [os.getloadavg()[0]]
-    for n in (256, 1024):
-        compared(rules(n))
+    for size in (*SMALL, LARGE, ODD):
+        compared(measured_at(size))
     runs: list[Seconds] = []
     for i in range(RUNS):
         runs.append(measured())

@@ -9,6 +9,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import torch
 
@@ -17,13 +18,29 @@ from limen.mixers.recurrence.loops import PLAIN
 from limen.mixers.recurrence.rule import Tokens
 
 warnings.filterwarnings("ignore")
-H, D, TOKENS = 4, 32, 2048
 Rule = Callable[[], torch.Tensor]
 
 
-def rules(n: int) -> dict[str, Rule]:
-    """Each gives (batch, H, n, D), from leaves whose gradients are wanted; TOKENS tokens in all."""
-    rng, batch = torch.Generator().manual_seed(0), TOKENS // n
+class Size(NamedTuple):
+    """So many texts of n tokens, heads and numbers a head."""
+
+    texts: int
+    n: int
+    H: int = 4
+    D: int = 32
+
+    def __str__(self) -> str:
+        return f"n={self.n}" if self[2:] == (4, 32) else f"n={self.n}, h={self.H}, d={self.D}"
+
+
+SMALL = (Size(8, 256), Size(2, 1024))
+LARGE, ODD = Size(1, 2048, D=128), Size(1, 777, H=3, D=48)
+
+
+def rules(size: Size) -> dict[str, Rule]:
+    """Each gives (texts, H, n, D), from leaves whose gradients are wanted."""
+    rng = torch.Generator().manual_seed(0)
+    batch, n, H, D = size
     loops = {"torch": PLAIN} | ({} if compiled_loops() is PLAIN else {"C": compiled_loops()})
 
     def leaf(x: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,6 @@
 (** All theorems that are named anywhere in this project, in one list: they rest on no axiom and on no assumption of
     a section.  [proofs/check] counts them, and fails if Coq says anything else. *)
-From Limen Require streaming_state streaming_state_attained log_linear_state rows block_messages
+From Limen Require streaming_state streaming_state_attained log_linear_state rows block_messages hidden_tokens
   one_layer_cut separate_tokens two_hops two_hops_stack composition_depth cover two_hops_cover
   composition_depth_satisfiable each_w each_w_stack each_w_satisfiable cubes pairs depth_rule accumulators
   rectangle many_hops many_hops_stack many_hops_sizes many_hops_thoughts many_hops_check many_hops_explicit
@@ -123,6 +123,13 @@ Definition named := (
   @block_cut.brackets_by_blocks,
   @block_cut_satisfiable.blocks_can_count,
   @block_cut_satisfiable.blocks_can_count_size,
+  @hidden_tokens.hidden,
+  @hidden_tokens.hidden_tokens,
+  @hidden_tokens.cannot_compare_hidden,
+  @hidden_tokens.cannot_be_equal_hidden,
+  @hidden_tokens.cannot_be_disjoint_hidden,
+  @hidden_tokens.cannot_recall_hidden,
+  @hidden_tokens.reading_all_compares,
   @softmax_lemma.nearest_add,
   @softmax_lemma.nearest_doubles,
   @softmax_lemma.nearest_one_twice,

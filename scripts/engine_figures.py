@@ -1,9 +1,14 @@
 """Figures that engines printed, each beside the audit's.
 
-    make engines FILE=figures.json CONFIGS=folder
+    make engines                                        the weights of weight_figures.json
+    make engines FILE=figures.json CONFIGS=folder       caches
 
-A figure names a config of the folder, an engine, and what it was asked and printed.  The exit code is 1
-if any differs.
+A figure names a model, an engine, and what it was asked and printed.  Of caches the models are configs in a
+folder, and the exit code is 1 if any differs.  Of weights they stand in the file itself: the fields that the
+count depends on and that transformers' class does not say.  `what` is `tensors` (bytes in a checkpoint),
+`files` (with headers), `rank` (what an engine holds on one rank: `tensor`, `pipeline`, `backend`), `bits` of
+a weight, `kv` (memory left for the cache, by the `terms` printed), `tokens` in a `pool`, or `activation`.
+The exit code is 1 if one is off by more than 3 % and the file states no reason.
 """
 
 import json
@@ -15,6 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from limen.audits import Audit, Request, audit
+from limen.hf.layer_sizes import NotCounted
+from limen.hf.stored.ranks import Ranks
+from limen.hf.stored.weights import in_files, listed, on_ranks
 
 ENGINES = {"llama.cpp": "llamacpp", "ik_llama.cpp": "llamacpp", "sglang": "sglang", "vllm": "vllm"}
 BYTES = ("kv_bytes", "window_bytes", "recurrent_bytes", "convolution_bytes", "state_bytes", "cache_bytes")
@@ -101,9 +109,82 @@ def _capacity(figure: dict[str, Any], found: Audit) -> Iterator[Line]:
         yield Line("tokens", theirs, ours, theirs == ours)
 
 
-def main(file: Path, configs: Path) -> int:
+def weights_of(figure: dict[str, Any], config: dict[str, Any]) -> float:
+    """The audit's figure for the weights, in bytes."""
+    model = listed(config, figure["model"])
+    packing = model.packing(figure.get("scheme"))
+    if figure["what"] == "rank":
+        ranks = Ranks(figure.get("tensor", 1), figure.get("pipeline", 1), figure.get("backend"))
+        return on_ranks(model, packing, ranks)[0].total  # what is printed is the first stage's
+    split = in_files(model, packing)
+    if figure["what"] == "bits":
+        return 8 * split.total / sum(matrix.numbers for matrix in model.matrices)
+    return split.file if figure["what"] == "files" else split.total
+
+
+def cache_of(figure: dict[str, Any], config: dict[str, Any] | None) -> float:
+    """What vLLM has left for its cache, by the terms that it printed, in bytes."""
+    terms = figure["terms"]
+    printed = terms["weights"] * 2**30
+    weights = printed if config is None else weights_of(figure | {"what": "rank"}, config)
+    others = sum(terms.get(name, 0) for name in ("non_torch", "activation", "graphs"))
+    return (terms["total"] * terms["util"] - others) * 2**30 - weights
+
+
+def tokens_of(figure: dict[str, Any], config: dict[str, Any]) -> float:
+    """The tokens of whole blocks in the memory that was left."""
+    found = audit(config, figure["model"], Request(engine="vllm", tensor_parallel=figure.get("tensor", 1)))
+    assert found.block_bytes is not None and found.block_tokens is not None
+    return int(figure["pool"] * 2**30) // found.block_bytes * found.block_tokens
+
+
+def computed(figure: dict[str, Any], configs: dict[str, Any]) -> float | str:
+    """The audit's figure in the printed unit, or why there is none."""
+    if (why_not := figure.get("why_not")) is not None:
+        return str(why_not)
+    config = configs.get(figure.get("model"))
+    try:
+        if figure["what"] == "tokens":
+            return tokens_of(figure, config)
+        value = cache_of(figure, config) if figure["what"] == "kv" else weights_of(figure, config)
+    except NotCounted as reason:
+        return f"not counted: {reason}"
+    return value / 2**30 if figure["unit"] == "GiB" else value
+
+
+def of_weights(data: dict[str, Any]) -> int:
+    """Prints each beside the audit's; 1 if one is off by more than 3 % and no reason is stated."""
+    near = off = left = unexplained = 0
+    for figure in data["figures"]:
+        ours, theirs = computed(figure, data["models"]), figure["value"]
+        if isinstance(ours, str):
+            left += 1
+            print(f"{figure['id']:<24} not compared: {ours}")  # noqa: T201 - its output
+            continue
+        error, reason = ours / theirs - 1, figure.get("reason", "")
+        digits = len(str(theirs).partition(".")[2])
+        close = round(ours, digits) == theirs or abs(error) <= 0.001
+        far = abs(error) > 0.03
+        near, off, unexplained = near + close, off + far, unexplained + (far and not reason)
+        word = "" if close else f"OFF: {reason}" if far else f"near: {reason}" if reason else "near"
+        print(f"{figure['id']:<24} {theirs:>19,} {ours:>21,.4f} {100 * error:+8.4f} %  {word}")  # noqa: T201
+    count = len(data["figures"]) - left
+    within = f"{near} equal as printed or within 0.1 %, {off} off by more than 3 %, {unexplained} of them"
+    print(f"\n{len(data['figures'])} figures, {count} compared: {within} without a reason")  # noqa: T201
+    return 1 if unexplained or not count else 0
+
+
+def main(file: Path, configs: Path | None = None) -> int:
+    data = json.loads(file.read_text())
+    if isinstance(data, dict):
+        return of_weights(data)
+    assert configs is not None
+    return of_caches(data, configs)
+
+
+def of_caches(figures: list[dict[str, Any]], configs: Path) -> int:
     wrong = total = 0
-    for figure in sorted(json.loads(file.read_text()), key=lambda figure: figure.get("id", 0)):
+    for figure in sorted(figures, key=lambda figure: figure.get("id", 0)):
         config = json.loads((configs / f"{figure['config']}.json").read_text())
         for cached, ahead in product((True, False), repeat=2):
             lines = [*compared(figure, audit(config, figure["config"], request_of(figure, cached, ahead)))]
@@ -119,4 +200,5 @@ def main(file: Path, configs: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    paths = [Path(argument) for argument in sys.argv[1:]]
+    sys.exit(main(*(paths or [Path(__file__).with_name("weight_figures.json")])))

@@ -190,16 +190,20 @@ def test_several_models_name_the_reason_of_a_gate(tmp_path: Path) -> None:
     assert len(reasons) == 1 and reasons[0].startswith("FAILS: large: the cache takes")
 
 
-def test_several_models_say_that_quantised_weights_were_counted_wide(tmp_path: Path) -> None:
-    """Beside one model a note said it; side by side "short" stood alone."""
+def test_several_models_are_counted_as_they_are_quantised_or_not_at_all(tmp_path: Path) -> None:
+    """Weights that nobody can count were once taken for 16 bit numbers, and said to be too large."""
+    declared = {"plain": {}, "packed": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    declared |= {"unknown": {"quant_method": "vptq"}, "idle": {"quant_method": "mxfp4"}}  # it has no experts
     paths = []
-    for name, more in (("plain", {}), ("packed", {"quantization_config": {"quant_method": "mxfp4"}})):
+    for name, own in declared.items():
         (folder := tmp_path / name).mkdir()
-        (folder / "config.json").write_text(json.dumps({"model_type": "llama", **more}))
+        (folder / "config.json").write_text(json.dumps({"model_type": "llama", "quantization_config": own}))
         paths.append(str(folder / "config.json"))
     lines = limen("audit", *paths, "--memory", "4GiB").stdout.splitlines()
-    notes = [line for line in lines if line.startswith("note: packed: weights are counted in bfloat16, but")]
-    assert len(notes) == 1 and sum(line.startswith("FAILS") for line in lines) == 2
+    failures = [line.partition(" and a cache")[0] for line in lines if line.startswith("FAILS")]
+    assert [line.partition("weights of ")[2] for line in failures] == ["12.55 GiB", "6.521 GiB"]
+    notes = [line for line in lines if "weights are not counted" in line]
+    assert [line.split(":")[1] for line in notes] == [" unknown", " idle"] and "vptq" in notes[0]
 
 
 def under(arch: str, **more: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from limen.core.architecture import Architecture
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen.mixers.lstm import Lstm
+from limen.mixers.recurrence.loops import PLAIN, running_by
 from limen_check.can.rules.mamba import normed
 from limen_check.can.vectors import ZERO, Column, Form, Format, Vec
 from limen_check.files import Refused
@@ -390,7 +391,8 @@ def test_an_average_over_a_normaliser_that_is_subnormal(precision: str, k: float
     f.w |= {"2.1.Q": Q, "2.1.K": K, "2.1.V": V, "2.1.O": O}
     f.w |= {"2.local.W1": W1, "2.local.b1": np.array([-2.0]), "2.local.W2": W2, "2.local.b2": np.zeros(t + 1)}
     bad = [0, 2] * 3 + [0, 3, 0, 3] + [0, 2] * ((n - 10) // 2)
-    assert not f.least(precision, tmp_path, [bad]) > 0
+    with running_by(PLAIN):  # C adds a product without rounding it first, and is right
+        assert not f.least(precision, tmp_path, [bad]) > 0
     assert f.kernel(precision) is None
 
 

@@ -203,8 +203,9 @@ def test_an_audit_takes_few_times_the_start_of_its_libraries() -> None:
 
 def test_what_fits_beside_the_weights_is_the_most_that_does() -> None:
     config = {"model_type": "llama", "num_key_value_heads": 8}
-    found = audit(config, "x", Request(context=4096, memory=24 * GIB, weights_dtype="int8"))
-    assert found.weights_bytes == found.stack.parameters and found.room == 24 * GIB - found.weights_bytes
+    found = audit(config, "x", Request(context=4096, memory=24 * GIB, weights_dtype="bfloat16"))
+    assert found.weights_bytes == 2 * (found.stack.parameters or 0)
+    assert found.room == 24 * GIB - found.weights_bytes
     for name, most in (("context", found.longest_context), ("sequences", found.largest_batch)):
         assert found.asking(**{name: most}).cache_bytes <= found.room
         assert found.asking(**{name: most + 1}).cache_bytes > found.room

@@ -15,8 +15,11 @@ from hypothesis.extra.numpy import arrays
 from limen.bounds import matrix
 from limen.bounds.bound import bound, bound_of, counts, fitted
 from limen.bounds.function import Function, ask
+from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
+from limen.core.certificate import Bound
 from limen.core.task import Task
+from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.render.bound import lines_of
 
@@ -143,6 +146,21 @@ def test_counting_replaces_a_bound_that_is_not_exact() -> None:
     found = bound(Task.parse("three_sum(n=4,M=5)"))
     assert found.rows == 31 and found.exact
     assert max(need.bits or 0 for need in found.needs if need.theorem == "streaming_state") == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two_sum(n=2284719,M=1194964601985)",
+        "two_sum_any(n=730376288068,M=10433)",
+        "three_sum(n=1138183,M=493658)",
+    ],
+)
+def test_a_bound_needs_as_many_bits_as_the_verdict(text: str) -> None:
+    report, verdict = bound(Task.parse(text)), decide(Task.parse(text), Architecture.parse("linear(h=1,d=1)"))
+    assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
+    needed = verdict.evidence.certificate.needs_bits
+    assert {report.bits, *(n.bits for n in report.needs if n.theorem == "streaming_state")} == {needed}
 
 
 def test_another_cut_is_taken_where_it_is_named() -> None:

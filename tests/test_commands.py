@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import pydoc
 import re
 import shlex
 import subprocess
@@ -256,6 +257,27 @@ def test_a_command_declares_all_that_it_takes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", every())
+def test_pythons_help_has_plain_types_and_a_line_for_each_parameter(name: str) -> None:
+    known = find(name)
+    shown = pydoc.plain(pydoc.render_doc(getattr(sys.modules[known.run.__module__], known.run.__name__)))
+    assert "Annotated" not in shown and "Option(" not in shown
+    for parameter in known.parameters:
+        assert f"    {parameter.name}: {parameter.option.help}" in shown
+
+
+def test_python_takes_tasks_and_stacks_as_objects() -> None:
+    task, stack = Task.parse("eva(n=8)"), Architecture.parse("softmax(h=1,d=16)")
+    assert package.show(task) == package.show("eva(n=8)")
+    assert package.show(stack) == package.show("softmax(h=1,d=16)")
+    texts = package.compare("softmax(h=1,d=16)", "linear(h=1,d=16)", tasks=["eva(n=8)"])
+    assert package.compare(stack, "linear(h=1,d=16)", tasks=[task]) == texts
+    assert (
+        package.design([task], 64, layers=2, width=64).report
+        == package.design(["eva(n=8)"], 64, layers=2, width=64).report
+    )
+
+
+@pytest.mark.parametrize("name", every())
 def test_the_help_has_every_option_and_the_example(name: str) -> None:
     known, shown = find(name), " ".join(limen(*name.split(), "--help").stdout.split())
     assert f"Example: {known.example}" in shown
@@ -373,6 +395,13 @@ def test_other_shells_get_the_same_words(shell: str) -> None:
     wanted["COMP_CWORD"] = "3" if shell == "zsh" else "2*(3*gated_d"
     done = subprocess.run([LIMEN], capture_output=True, text=True, env={**os.environ, **wanted})
     assert "2*(3*gated_delta" in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_a_completion_of_an_earlier_release_says_how_it_is_renewed(shell: str) -> None:
+    env = {**os.environ, "_LIMEN_COMPLETE": f"complete_{shell}"}
+    done = subprocess.run([LIMEN], capture_output=True, text=True, env=env)
+    assert done.returncode == 2 and not done.stdout and "run limen --install-completion" in done.stderr
 
 
 def test_completion_is_installed_once(tmp_path: Path) -> None:

@@ -1,43 +1,23 @@
-"""The loops in C keep the laws that those by torch keep; without a compiler there is nothing to test."""
+"""The loops in C keep the laws that those by torch keep; where C cannot be had there is nothing to test."""
 
 import weakref
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 import pytest
 import torch
+from fixtures.looped import LAWS, LOOPED
 
-from limen.core.catalogue import ids, lookup
+from limen.core.catalogue import lookup
 from limen.core.mixer import Mixer
+from limen.errors import BadInput
 from limen.laws import Law
-from limen.laws.mixer import (
-    a_longer_input_begins_like_a_shorter_one,
-    any_float_type_goes_in_and_comes_out,
-    definition_recurrence_and_fast_form_agree,
-    generic,
-    gradients_of_the_fast_form_are_those_of_the_definition,
-    inputs,
-    the_future_changes_nothing,
-    they_agree_at_any_length_and_under_any_batch_axes,
-)
+from limen.laws.mixer import generic, inputs
 from limen.mixers.gated_delta import GatedDelta
-from limen.mixers.recurrence import build
 from limen.mixers.recurrence import compiled as module
 from limen.mixers.recurrence.compiled import compiled_loops
-from limen.mixers.recurrence.loops import PLAIN, Looped, running_by
+from limen.mixers.recurrence.loops import PLAIN, Loops, loops, running_by
 from limen.mixers.recurrence.rule import Tokens
 
-LOOPED = [
-    m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples() if isinstance(m, Looped)
-]
-LAWS = [
-    definition_recurrence_and_fast_form_agree,
-    they_agree_at_any_length_and_under_any_batch_axes,
-    gradients_of_the_fast_form_are_those_of_the_definition,
-    any_float_type_goes_in_and_comes_out,
-    the_future_changes_nothing,
-    a_longer_input_begins_like_a_shorter_one,
-]
 compiled = pytest.mark.skipif(compiled_loops() is PLAIN, reason="this machine has no compiler for C")
 
 
@@ -46,8 +26,54 @@ compiled = pytest.mark.skipif(compiled_loops() is PLAIN, reason="this machine ha
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("mixer", LOOPED, ids=str)
 def test_compiled_it_keeps(law: Law, mixer: Mixer) -> None:
+    """The default; test_mixer_laws.py tests it, too, where this machine has it."""
     with running_by(compiled_loops()):
         law(mixer)
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("mixer", LOOPED, ids=str)
+def test_by_torch_it_keeps(law: Law, mixer: Mixer) -> None:
+    with running_by(PLAIN):
+        law(mixer)
+
+
+@compiled
+def test_c_is_the_default() -> None:
+    used, before = [], compiled_loops()
+    assert loops().rule.func is before.rule.func  # type: ignore[attr-defined]
+    with running_by(PLAIN._replace(rule=lambda tokens: used.append(tokens) or PLAIN.rule(tokens))):  # type: ignore[func-returns-value]
+        GatedDelta().fast(generic(GatedDelta()), inputs(5))
+    assert len(used) == 1
+
+
+@compiled
+@pytest.mark.parametrize("loops", [PLAIN, compiled_loops()], ids=["torch", "C"])
+@pytest.mark.parametrize(("n", "levels"), [(2, 1), (5, 3), (17, 5), (1, 0)])
+def test_too_few_levels_are_refused(loops: Loops, n: int, levels: int) -> None:
+    """C would write the gradients of levels that do not exist."""
+    q, λ = torch.zeros(1, n, 2), torch.zeros(1, n, levels)
+    with pytest.raises(BadInput, match=f"{n} tokens need {levels + 1} levels, got {levels}"):
+        loops.levels(Tokens(q, q, q), λ)
+
+
+@compiled
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_rounded_by_torch(dtype: torch.dtype) -> None:
+    """A memory of 16 bits a number would have 32 in C."""
+    tokens = Tokens(*torch.randn(3, 2, 40, 8, generator=torch.Generator().manual_seed(0)).to(dtype))
+    assert torch.equal(compiled_loops().rule(tokens), PLAIN.rule(tokens))
+
+
+@compiled
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_under_vmap_torch_runs_the_rule() -> None:
+    """Its tensors are no memory that C could read."""
+    parts = torch.randn(3, 4, 2, 9, 5, generator=torch.Generator().manual_seed(0))
+    run = compiled_loops().rule
+    y = torch.func.vmap(lambda q, k, v: run(Tokens(q, k, v)))(*parts)
+    torch.testing.assert_close(y, run(Tokens(*parts)))
 
 
 @compiled
@@ -76,9 +102,60 @@ def test_every_size_and_kind_of_rule_has_the_values_and_gradients_of_torch(
     torch.testing.assert_close(found, plain, rtol=1e-9, atol=1e-9)
 
 
+def by_a_loop(tokens: Tokens) -> torch.Tensor:
+    """S_t = (I - β k k^T) diag(e^g) S_{t-1} + β k v^T, y = q^T S, written as it stands."""
+    q, k, v, β, g = (None if part is None else part.unbind(-2) for part in tokens)
+    assert q is not None and k is not None and v is not None
+    S, ys = torch.zeros(*v[0].shape[:-1], q[0].shape[-1], v[0].shape[-1], dtype=v[0].dtype), []
+    for t in range(len(v)):
+        S = S if g is None else g[t].exp().unsqueeze(-1) * S
+        u = v[t] if β is None else β[t] * (v[t] - (k[t].unsqueeze(-2) @ S).squeeze(-2))
+        S = S + k[t].unsqueeze(-1) * u.unsqueeze(-2)
+        ys.append((q[t].unsqueeze(-2) @ S).squeeze(-2))
+    return torch.stack(ys, -2)
+
+
+LARGE = [(n, 2, 128, 128) for n in (1, 31, 32, 33, 70)]
+UNEQUAL = [(n, 2, *sizes) for n in (1, 31, 32, 33, 70) for sizes in ((128, 44), (50, 128))]
+
+
+@compiled
+@pytest.mark.parametrize(("n", "heads", "d_k", "d"), [*LARGE, *UNEQUAL, (777, 3, 48, 48), (777, 1, 128, 64)])
+@pytest.mark.parametrize("gates", [0, 1, 2], ids=["lasting", "fading", "fading by rows"])
+@pytest.mark.parametrize("erases", [False, True], ids=["adding", "erasing"])
+def test_large_heads_have_the_values_and_gradients_of_a_loop_in_double_precision(
+    n: int, heads: int, d_k: int, d: int, gates: int, erases: bool
+) -> None:
+    rng = torch.Generator().manual_seed(n)
+
+    def draw(size: int) -> torch.Tensor:
+        return torch.randn(heads, n, size, generator=rng, dtype=torch.float64)
+
+    unit = torch.nn.functional.normalize
+    g = [None, -0.1 * draw(1).exp(), -0.1 * draw(d_k).exp()][gates]
+    β = draw(1).sigmoid() if erases else None
+    parts = [unit(draw(d_k), dim=-1), unit(draw(d_k), dim=-1), draw(d), β, g]
+    parts = [None if part is None else part.float().double() for part in parts]
+    direction = draw(d).float()
+
+    def values_and_gradients(
+        rule: Callable[[Tokens], torch.Tensor], dtype: torch.dtype
+    ) -> tuple[torch.Tensor, ...]:
+        given = [None if part is None else part.to(dtype).requires_grad_() for part in parts]
+        y = rule(Tokens(*given))  # type: ignore[arg-type]
+        leaves = [part for part in given if part is not None]
+        return y, *torch.autograd.grad(y, leaves, direction.to(dtype))
+
+    exact = values_and_gradients(by_a_loop, torch.float64)
+    for dtype, near in ((torch.float32, 2e-6), (torch.float64, 1e-14)):
+        for x, wanted in zip(values_and_gradients(compiled_loops().rule, dtype), exact, strict=True):
+            scale = max(1, wanted.abs().max())  # what is added up is of order 1, even where little is left
+            assert (x - wanted).abs().max() <= near * scale
+
+
 @compiled
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 33, 100, 256])
-@pytest.mark.parametrize(("d_k", "d"), [(3, 5), (8, 16), (17, 33)])
+@pytest.mark.parametrize(("d_k", "d"), [(3, 5), (8, 16), (17, 33), (64, 72)])
 @pytest.mark.parametrize("fades", [False, True], ids=["lasting", "fading"])
 def test_levels_have_the_values_and_gradients_of_torch(n: int, d_k: int, d: int, fades: bool) -> None:
     rng = torch.Generator().manual_seed(0)
@@ -94,35 +171,6 @@ def test_levels_have_the_values_and_gradients_of_torch(n: int, d_k: int, d: int,
     direction = torch.randn(ys[0].shape, generator=rng, dtype=torch.float64)
     plain, found = (torch.autograd.grad(y, leaves, direction, retain_graph=True) for y in ys)
     torch.testing.assert_close(found, plain, rtol=1e-9, atol=1e-9)
-
-
-def test_without_a_compiler_torch_runs_the_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "compiler", lambda: None)
-    build.library.cache_clear()
-    assert compiled_loops() is PLAIN
-    build.library.cache_clear()
-
-
-@compiled
-def test_what_does_not_compile_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = tmp_path / "wrong.c"
-    source.write_text("this is no C")
-    assert build.library(source, "float") is None
-    assert not list((tmp_path / "limen").iterdir())
-
-
-@compiled
-def test_a_library_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = tmp_path / "one.c"
-    source.write_text("REAL one(void) { return 1; }")
-    assert build.library(source, "double") is not None
-    [built] = (tmp_path / "limen").iterdir()
-    before = built.stat().st_mtime_ns
-    build.library.cache_clear()
-    assert build.library(source, "double") is not None and built.stat().st_mtime_ns == before
-    build.library.cache_clear()
 
 
 @compiled
@@ -182,8 +230,8 @@ def test_what_c_reads_outlives_the_cache(monkeypatch: pytest.MonkeyPatch) -> Non
         return 0
 
     monkeypatch.setattr(module, "_firsts", noted)
-    monkeypatch.setattr(module, "library", lambda source, real: {"rule_forward": forward})
-    module.rule(Tokens(*torch.zeros(3, 2, 5, 4)))
+    loops = module.loops_of({"float": {"rule_forward": forward}})  # type: ignore[dict-item]
+    loops.rule(Tokens(*torch.zeros(3, 2, 5, 4)))
 
 
 @pytest.mark.parametrize("mixer", ["linear", "delta", "gated_delta", "mamba2", "top_k", "block_sparse"])

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -78,6 +79,14 @@ def test_a_trained_model_is_quantised_first_and_only_what_is_found_is_said() -> 
     assert coarse is not None and check_collision(coarse, model) is None
     fine = Decomposition(rows=64, seconds=1.0, arithmetic="integers(f=24,top=20)").search(Target(task, model))
     assert fine.witness is None and fine.rounds >= 1
+
+
+def test_counted_rounds_end_a_search_without_a_clock_and_repeat_it() -> None:
+    task = Composition(m=2, n=(3,))
+    search = Decomposition(rows=64, seconds=inf, arithmetic="integers(f=24,top=20)", most=2)
+    once, again = (search.search(Target(task, random_model(task, "LF", seed=0))) for _ in range(2))
+    assert once.witness is None and once.rounds == 2 and not once.levels[-1].exhaustive
+    assert (once.steps, once.levels) == (again.steps, again.levels)
 
 
 @pytest.mark.parametrize("stack", ["LFF", "FLF"])

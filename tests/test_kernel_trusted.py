@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -219,6 +220,25 @@ def test_both_commands_name_rules_files_and_lines(tmp_path: Path) -> None:
         checked(path).behind == []
         and all_checked(tmp_path, verbose=True).certificates[0].behind == told.behind
     )
+
+
+@pytest.mark.parametrize("name", ["eva_by_softmax", "bound"])
+def test_a_kernel_in_an_archive_says_the_same(name: str, tmp_path: Path) -> None:
+    folder, archive = tmp_path / "of", tmp_path / "kernel.zip"
+    saved(folder, name)
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in (path for path in KERNEL.rglob("*") if path.suffix in (".py", ".md")):
+            packed.write(path, path.relative_to(KERNEL.parent))
+    command = [sys.executable, "-S", "-m", "limen_check", "-v", str(folder)]
+    told = subprocess.run(
+        command, env={"PYTHONPATH": str(archive)}, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert f"    rules: {', '.join(limen_check.check(*case(name), watch=True).rules)}" in told.stdout
+    assert untimed(told.stdout) == untimed(run_alone("-v", str(folder)).stdout) and not told.stderr
+
+
+def untimed(told: str) -> str:
+    return re.sub(r"; \d+\.\d s;", "", told)
 
 
 def test_the_page_about_trust_quotes_what_one_certificate_rests_on() -> None:

@@ -46,7 +46,7 @@ MUTANTS = [
     ("values", "gated_linear", "mixers.recurrence.rule", "gate ignored", "right.q * left.α", "right.q"),
     ("values", "gated_delta", "mixers.gated_delta", "gate ignored", "S = α_t * S\n", "S = S\n"),
     ("values", "kda", "mixers.kda", "gate ignored", "S = α_t.mT * S ", "S = S "),
-    ("values", "kda", "mixers.recurrence.rule", "gate ignored", "S = α_t.mT * S", "S = 1 * S"),
+    ("values", "kda", "mixers.recurrence.erasing_rows", "gate ignored", "c = G.exp()", "c = (0 * G).exp()"),
     (
         "values",
         "mamba2",
@@ -89,8 +89,8 @@ MUTANTS = [
         "log_linear",
         "mixers.recurrence.levels",
         "a level off",
-        "CHUNK.bit_length()\n",
-        "CHUNK.bit_length() - 1\n",
+        ", chunk.bit_length()\n",
+        ", chunk.bit_length() - 1\n",
     ),
     (
         "causality",
@@ -100,6 +100,16 @@ MUTANTS = [
         "j < i // self.B",
         "j <= i // self.B",
     ),
+    ("values", "softmax", "mixers.softmax", "the first asks", "x[..., -1:, :] @", "x[..., :1, :] @"),
+    (
+        "values",
+        "block_sparse",
+        "mixers.block_sparse",
+        "the first asks",
+        "x[..., -1:, :], B",
+        "x[..., :1, :], B",
+    ),
+    ("values", "top_k", "mixers.top_k", "the first asks", "x[..., -1:, :], I", "x[..., :1, :], I"),
 ]
 
 # In a process of its own, since every module of mixers is loaded anew for each of them.
@@ -122,8 +132,10 @@ for law, mixer, file, source in json.load(sys.stdin):
     sabotaged.name, sabotaged.source = f"limen.{file}", source
     for name in [name for name in sys.modules if name.startswith("limen.mixers.")]:
         del sys.modules[name]
+    from limen.mixers.recurrence.loops import PLAIN, running_by  # anew; what is sabotaged is torch's form
     try:
-        getattr(laws, law)(lookup("mixers", mixer, Mixer)())
+        with running_by(PLAIN):
+            getattr(laws, law)(lookup("mixers", mixer, Mixer)())
         said.append(None)
     except Broken as broken:
         said.append(str(broken))

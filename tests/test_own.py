@@ -10,10 +10,11 @@ import pytest
 from fixtures.cli import limen
 
 import limen as api
+from limen.core import catalogue
 from limen.core.catalogue import ids, summary
 from limen.core.construction import constructions_for
 from limen.core.task import Task
-from limen.files import own, packages
+from limen.files import own
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own.py"
 
@@ -162,8 +163,8 @@ def test_a_package_brings_its_own_by_an_entry_point(mine: str, monkeypatch: pyte
         return [EntryPoint("majority", "mine:Majority", group)] if group == "limen.tasks" else []
 
     monkeypatch.syspath_prepend(Path.cwd())
-    monkeypatch.setattr(packages, "entry_points", installed)
-    packages.brought.cache_clear()
+    monkeypatch.setattr(catalogue, "entry_points", installed)
+    catalogue._brought.cache_clear()
     try:
         _forget()
         assert "majority" in ids("tasks") and "mine" not in sys.modules  # listed without running it
@@ -172,14 +173,13 @@ def test_a_package_brings_its_own_by_an_entry_point(mine: str, monkeypatch: pyte
         assert str(Task.parse("majority(n=9)")) == "majority(n=9)"
     finally:
         monkeypatch.undo()
-        packages.brought.cache_clear()
+        catalogue._brought.cache_clear()
         _forget()
         sys.modules.pop("mine", None)
     assert "majority" not in ids("tasks")
 
 
 def _forget() -> None:
-    from limen.core import catalogue
 
     catalogue._listed.cache_clear()
     catalogue._brought_as.cache_clear()

@@ -74,6 +74,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     "ProtocolReport": (("protocol", "eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)"), protocol.lines_of),
     "DecomposeReport": (("protocol", *PAIR), decomposition.lines_of),
     "EntryReport": (("show", "streaming_state"), show.entry_lines),
+    "ComputerReport": (("show", "machine"), show.machine_lines),
     "DesignReport": (
         ("design", "--task", "eva", "--context", "256", "--layers", "2", "--width", "64", "--budget", "4000"),
         design.lines_of,
@@ -86,6 +87,20 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     ),
     "FoolReport": (("fool", "OUT/fooled", "eva(n=4)", "--budget", "2s"), fool.lines_of),
     "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), train.lines_of),
+    "GridReport": (
+        (
+            "train",
+            "index(n=4,S=3)",
+            "softmax(h=1,d=4)",
+            "--steps",
+            "2",
+            "--seeds",
+            "0..1",
+            "--folder",
+            "OUT/grid",
+        ),
+        train.grid_lines,
+    ),
     "SweepReport": (("experiment", "run", "neighbors", "--folder", "OUT/runs"), run.lines_of),
     "ResultsReport": (("experiment", "show", "neighbors", "--size", "quick"), results.lines_of),
     "MachineReport": (("demo", "machine", "examples/parity.tm", "--digits", "3"), machine.lines_of),

@@ -150,5 +150,6 @@ def test_the_limits_that_the_page_names_are_the_limits() -> None:
     from limen_check import files
 
     assert (files.MOST_JSON, files.MOST_WEIGHTS, files.BITS) == (16 * 2**20, 2**30, 2**14)
+    assert files.PARTS == 2**20
     assert (files._DEPTH, strict_json._DEEPEST, strict_json._DIGITS) == (32, 64, 1234)
     assert (strict_json.LONGEST, MOST_INPUTS, SECONDS) == (64 * 2**20, 2**20, 300)

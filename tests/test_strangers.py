@@ -251,6 +251,21 @@ def test_json_is_refused_in_one_pass_whatever_stands_in_it(what: str, tmp_path: 
         assert "1 valid, 1 " in said.stdout or ", 1 valid" in said.stdout
 
 
+@pytest.mark.parametrize(
+    "part, what", [("[],", "lists and objects"), ("{},", "lists and objects"), ('"ab",', "texts")]
+)
+def test_what_takes_more_memory_than_bytes_is_counted_before_it_is_read(
+    part: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as are allowed are read; one more, and nothing is."""
+    room = files.PARTS - (what == "lists and objects")
+    content = f"[{part * (room - 1)}{part[:-1]}]".encode()
+    assert len(files.read_json(content)) == room
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it is read"))
+    with pytest.raises(files.Malformed, match=f"more than {files.PARTS} {what} in JSON"):
+        files.read_json(content.replace(b"[", b"[" + part.encode(), 1))
+
+
 def _pipe(path: Path) -> None:
     os.mkfifo(path)
 

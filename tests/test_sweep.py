@@ -15,11 +15,11 @@ import pytest
 from fixtures.sweeping import SPECS
 
 from limen.errors import BadInput
-from limen.training.attempt import attempt, ended, lost
+from limen.training.attempt import attempt, ended, lost, sent
 from limen.training.local import local
 from limen.training.results import Failure, digests, keep, read_lines, results, write_lines
 from limen.training.run import Made, RunResult
-from limen.training.spec import Spec, written
+from limen.training.spec import Spec
 from limen.training.sweep import Deliver, Swept, counted, due, sweep
 
 SCRIPT = Path(__file__).with_name("fixtures") / "sweeping.py"
@@ -59,12 +59,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep that was killed in the middle, its worker too, and then went on to its end."""
     folder = tmp_path_factory.mktemp("killed") / "results"
     process = started(folder)
-    until(lambda: len(digests(folder)[0]) >= 2 or process.poll() is not None)
+    until(lambda: len(digests(folder)[0]) >= 3 or process.poll() is not None)  # a whole batch
     workers = children(process.pid)
     process.kill()
     process.wait()
     done = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert 2 <= len(done) < len(SPECS), "it was to be killed in the middle"
+    assert 3 <= len(done) < len(SPECS), "it was to be killed in the middle"
     until(lambda: all(gone(worker) for worker in workers))  # nobody is left to write
     assert started(folder).wait() == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done, "what was done was done again"
@@ -106,7 +106,7 @@ WRONG = Spec(task="dyck(n=4,k=2,D=2)", architecture="softmax(h=1,d=4)", start="l
 
 def failing(specs: list[Spec], deliver: Deliver) -> None:
     for spec in specs:
-        deliver(ended(attempt(written(spec))))
+        deliver(*ended(attempt(sent([spec]))))
 
 
 def test_a_failure_is_kept_and_tried_again_only_by_choice(tmp_path: Path) -> None:
@@ -115,11 +115,11 @@ def test_a_failure_is_kept_and_tried_again_only_by_choice(tmp_path: Path) -> Non
     assert len(seen) == 1 and isinstance(seen[0], Failure)
     assert seen[0].error.startswith("BadInput: dyck") and "Traceback" in seen[0].trace
     assert due([WRONG], tmp_path, retry=False) == [] and due([WRONG], tmp_path, retry=True) == [WRONG]
-    keep(tmp_path, lost(WRONG, "its process ended"))
+    keep(tmp_path, *lost([WRONG], "its process ended"))
     good = msgspec.structs.replace(WRONG, start="random")
-    result = ended(attempt(written(good)))
+    (result,) = ended(attempt(sent([good])))
     assert isinstance(result, RunResult)
-    keep(tmp_path, lost(good, "once"))
+    keep(tmp_path, *lost([good], "once"))
     keep(tmp_path, result)
     assert digests(tmp_path) == ({good.digest}, {WRONG.digest}), "a success takes the place of a failure"
 
@@ -134,7 +134,7 @@ def test_a_process_that_dies_is_a_failure_and_the_sweep_goes_on(
     assert all(isinstance(one, Failure) and one.error == "its process ended with code 7" for one in seen)
 
 
-def _dies(pipe: object, parent: int) -> None:
+def _dies(pipe: object, parent: int, files: object) -> None:
     os._exit(7)
 
 
@@ -143,7 +143,7 @@ def test_shipped_lines_are_read_back_and_a_changed_one_is_refused(whole: Path, t
     write_lines(path, results(whole))
     assert read_lines(path) == results(whole)
     written = path.read_bytes()
-    path.write_bytes(written.replace(b'"steps":60', b'"steps":61', 1))
+    path.write_bytes(written.replace(b'"steps":6', b'"steps":7', 1))
     with pytest.raises(BadInput, match=r"runs.jsonl, line 1: its spec has the digest"):
         read_lines(path)
     path.write_bytes(re.sub(rb'"accuracy":[0-9.]+', b'"accuracy":7.5', written, count=1))

@@ -22,12 +22,13 @@ from limen.training.forward import at, logits_at_the_end, streams
 from limen.training.judged import kept_in
 from limen.training.lesson import lesson_for
 from limen.training.limits import limits
+from limen.training.pupil import Pupil
 from limen.training.query import query
 from limen.training.rounded import Rounding
 from limen.training.run import RunResult, _pupil, run
 from limen.training.spec import Spec, written
 from limen.training.start import frame_of, started
-from limen.training.train import Pupil, Seen, rate_at
+from limen.training.train import Seen, rate_at
 
 EASY = Spec(
     task="index(n=6,S=4)",

@@ -20,7 +20,7 @@ from limen.commands.demo.orthogonal import OrthogonalReport
 from limen.commands.demo.separation import SeparationReport
 from limen.commands.demo.sparse import SparseReport
 from limen.commands.list import CatalogueReport
-from limen.commands.show import EntryReport, StackReport, TaskReport
+from limen.commands.show import ComputerReport, EntryReport, StackReport, TaskReport
 from limen.conversation.play import ProtocolReport
 from limen.core.verdict import Verdict
 from limen.decisions.depths import DepthReport
@@ -28,7 +28,7 @@ from limen.designs import Design
 from limen.laws.check import LawsReport
 from limen.solutions import FrontierReport, LeastReport, RangeReport, Solution
 from limen.tables.cell import EvidenceTable
-from limen.training.reports import ResultsReport, SweepReport, TrainReport
+from limen.training.reports import GridReport, ResultsReport, SweepReport, TrainReport
 
 
 def seen() -> None:
@@ -46,11 +46,13 @@ def seen() -> None:
     assert_type(limen.fool("folder", "eva(n=4)"), FoolReport)
     assert_type(limen.list("tasks"), CatalogueReport)
     assert_type(limen.protocol("eva(n=4)", "linear"), ProtocolReport)
-    assert_type(limen.show("eva(n=4)"), TaskReport | StackReport | EntryReport)
+    assert_type(limen.show("eva(n=4)"), TaskReport | StackReport | EntryReport | ComputerReport)
     assert_type(limen.solve("eva(n=4)"), Solution)
     assert_type(limen.table(), EvidenceTable)
     assert_type(limen.test("index"), LawsReport)
     assert_type(limen.train("eva(n=4)", "linear", steps=2), TrainReport)
+    assert_type(limen.train("eva(n=4)", "linear", steps=2, seeds=range(3)), GridReport)
+    assert_type(limen.train("eva(n=4)", "linear", rates=(1e-3, 3e-3), seed=1), GridReport)
 
 
 def other_forms() -> None:

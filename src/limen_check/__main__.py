@@ -31,18 +31,23 @@ def _read(path: Path, most: int) -> bytes:
     return content
 
 
+def _claims(content: bytes) -> tuple[str, str]:
+    """The schema and the kind that a file names; the rest of it is not kept."""
+    c = read_json(content, floats=True)
+    return (str(c.get("schema")), str(c.get("kind"))) if isinstance(c, dict) else ("", "")
+
+
 def checked(path: Path, watch: bool = False) -> tuple[str, str, Checked | None]:
     """How it ended, one line, and the kernel's answer where there is one."""
     content, beside = b"", [path.parent / name for name in ("model.json", "model.safetensors")]
     try:
         content = _read(path, MOST_JSON)
-        c = read_json(content, floats=True)
-        schema = c.get("schema") if isinstance(c, dict) else None
-        if isinstance(schema, str) and schema in OTHERS:
+        schema, kind = _claims(content)
+        if schema in OTHERS:
             return "skipped", f"{OTHERS[schema]}, no certificate", None
-        if schema == SCHEMA and c.get("kind") in RUN:
+        if schema == SCHEMA and kind in RUN:
             return "needs a run", "a run of the model decides; `limen check` does it", None
-        weighs = schema == SCHEMA and c.get("kind") not in ALONE and all(file.is_file() for file in beside)
+        weighs = schema == SCHEMA and kind not in ALONE and all(file.is_file() for file in beside)
         files = (_read(beside[0], MOST_JSON), _read(beside[1], MOST_WEIGHTS)) if weighs else None
         answer = check(content, files, watch)
         return "valid" if answer.valid else "NOT valid", f"{answer.kind}: {answer.says}", answer

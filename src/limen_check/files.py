@@ -24,11 +24,13 @@ OTHERS = {  # what else limen writes beside certificates, by its schema, whateve
     "limen/search/1": "how far a search has come",
 }
 MOST_JSON, MOST_WEIGHTS, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4  # bytes, and of nesting
+PARTS = 1 << 20  # lists and objects, and texts, of a file: three bytes there, and sixty in memory
 _STEPS = bytes({91: 1, 123: 1, 93: 255, 125: 255}.get(byte, 0) for byte in range(256))  # [{ in, ]} out: -1
 _CLAIM = {"schema": str, "kind": str, "task": str}
 _WEIGHTS = {"precision": str, "steps": int, "weights": str, "margin": str, "hints": dict}
 _BOUND = {"architecture": str, "theorem": str, "steps": int, "route": str, "sizes": {str: int}}
 _SIDES = {"needs_bits": int | None, "has_bits": int | None, "ceiling": str | None, "distribution": str | None}
+_COUNTED = {"unit": str, "needs": int, "has": int}  # of a bound that counts something else than bits
 _KINDS: dict[str, dict[str, Any]] = {
     "bound": _CLAIM | _BOUND | _SIDES,
     "machine": _CLAIM | {"architecture": str, "bits": int},
@@ -130,7 +132,9 @@ def read_json(content: bytes, floats: bool = False) -> Any:
         raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
 
     expect(len(content) <= MOST_JSON, f"more than {MOST_JSON} bytes of JSON")
+    expect(content.count(b'"') <= 2 * PARTS, f"more than {PARTS} texts in JSON")
     plain = _without_strings(content)
+    expect(plain.count(b"[") + plain.count(b"{") <= PARTS, f"more than {PARTS} lists and objects in JSON")
     depth = max(accumulate(memoryview(plain.translate(_STEPS)).cast("b")), default=0)
     expect(depth <= _DEPTH, f"JSON nested deeper than {_DEPTH}")
     long = re.search(rb"(?<![0-9])[0-9]{%d}" % (DIGITS + 1), plain)  # tried once a number, not once a digit
@@ -152,7 +156,8 @@ def claimed(c: Any) -> dict[str, Any]:
     """A certificate: every field of its kind is there and of its type, and no other."""
     expect(isinstance(c, Mapping) and c.get("schema") == SCHEMA, f"the field schema must be {SCHEMA!r}")
     expect(c.get("kind") in list(_KINDS), f"the field kind must be one of {', '.join(_KINDS)}")
-    typed(c, _KINDS[c["kind"]], c["kind"])
+    counted = _COUNTED if c["kind"] == "bound" and "unit" in c else {}
+    typed(c, _KINDS[c["kind"]] | counted, c["kind"])
     expect(c.get("steps", 0) >= 0, "steps must be 0 or more")
     expect(re.fullmatch("[0-9a-f]{64}", c.get("weights", "0" * 64)), "weights must be a SHA-256")
     return dict(c)

@@ -6,6 +6,7 @@ by a profiler, which makes it slower: only where somebody asks.  Nothing here ta
 """
 
 import ast
+import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,8 +26,7 @@ def files(modules: Iterable[str]) -> dict[str, int]:
     while open_:
         names |= open_
         open_ = {name for module in open_ for name in _imports(module)} - names
-    paths = sorted(_path(name) for name in names)
-    return {str(path.relative_to(_ROOT)): _lines(path) for path in paths}
+    return {path: len(_text(path).splitlines()) for path in sorted(map(_path, names))}
 
 
 def told(rules: Iterable[str], lines: Mapping[str, int]) -> list[str]:
@@ -39,24 +39,28 @@ def told(rules: Iterable[str], lines: Mapping[str, int]) -> list[str]:
 
 
 @cache
-def _lines(path: Path) -> int:
-    return len(path.read_text(encoding="utf-8").splitlines())
+def _text(path: str) -> str:
+    """A file of this folder, or of the archive that the folder is in; nothing if there is none."""
+    try:
+        return (pkgutil.get_data(_PACKAGE, path) or b"").decode()
+    except OSError:
+        return ""
 
 
-def _path(module: str) -> Path:
-    """The file of a module of this package."""
-    inside = _ROOT.joinpath(*module.split(".")[1:])
-    return inside / "__init__.py" if inside.is_dir() else inside.with_suffix(".py")
+def _path(module: str) -> str:
+    """The file of a module of this package, in this folder."""
+    inside = "/".join(module.split(".")[1:])
+    return f"{inside}.py" if _text(f"{inside}.py") else f"{inside}/__init__.py".lstrip("/")
 
 
 @cache
 def _imports(module: str) -> frozenset[str]:
     """The modules of this package that a module loads: those above it, and what it imports at its top."""
     names = {module.rpartition(".")[0]} if "." in module else set[str]()
-    for node in ast.parse(_path(module).read_text(encoding="utf-8")).body:
+    for node in ast.parse(_text(_path(module))).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_PACKAGE):
             inner = (f"{node.module}.{alias.name}" for alias in node.names)
-            names |= {str(node.module), *(name for name in inner if _path(name).is_file())}
+            names |= {str(node.module), *(name for name in inner if _text(_path(name)))}
     return frozenset(names)
 
 
@@ -86,17 +90,16 @@ def _rules(code: CodeType) -> Iterator[str]:
     own = re.match(_NUMBER, str(code.co_consts[0]) if code.co_consts else "")
     argued = _argued().get((module, name))
     number = argued or (own[1] if own else "")
-    if number or argued is not None or f"{module}.{name}" in _theorems():
+    if number or argued is not None or name in _theorems(f"cannot/{module}.py"):
         yield f"{number} {module}.{name}".strip()
 
 
 @cache
-def _theorems() -> frozenset[str]:
-    """The functions that give both sides of a theorem's inequality, or the ceiling on average."""
+def _theorems(path: str) -> frozenset[str]:
+    """The functions of a file that give both sides of a theorem's inequality, or the ceiling on average."""
     return frozenset(
-        f"{path.stem}.{node.name}"
-        for path in (_ROOT / "cannot").glob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        node.name
+        for node in ast.parse(_text(path)).body
         if isinstance(node, ast.FunctionDef) and [one.arg for one in node.args.args] == ["case"]
         if node.returns is not None and ast.unparse(node.returns).startswith("Sides")
     )
@@ -106,7 +109,7 @@ def _theorems() -> frozenset[str]:
 def _argued() -> dict[tuple[str, str], str]:
     """The number of each entry of rules.md, by module and name; an entry may have none."""
     numbers = {}
-    for part in re.split(r"^## ", (_ROOT / "rules.md").read_text(encoding="utf-8"), flags=re.M)[1:]:
+    for part in re.split(r"^## ", _text("rules.md"), flags=re.M)[1:]:
         module, *entries = re.split(r"\n+### ", part)
         for entry in entries:
             number = re.search(rf"^{_NUMBER}\b", entry, re.M)

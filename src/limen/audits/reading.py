@@ -27,9 +27,13 @@ from limen.errors import BadInput
 from limen.files.folder import content_of
 from limen.files.strict_json import read_object
 from limen.hf.configs import read, type_of
-from limen.hf.dtypes import BITS, Declared, declared, dtype
+from limen.hf.dtypes import Declared, declared
 from limen.hf.engines import Dtypes, Engine, Plan, engine
+from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
+from limen.hf.stored.checkpoint import Checkpoint, Config, with_files
+from limen.hf.stored.ranks import Ranks
+from limen.hf.stored.weights import HeldWeights, held, listed
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
@@ -56,6 +60,7 @@ class Audit(Result):
     declared: Declared
     dtypes: Dtypes
     limits: tuple[Limit, ...]
+    config: Mapping[str, Any]
     stored: int | None = None  # bytes of the tensors in a file, where its header was read
 
     @property
@@ -218,16 +223,39 @@ class Audit(Result):
         bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
         return float(sum(bits, Fraction(0)) / n)
 
+    @cached_property
+    def held(self) -> HeldWeights | NotCounted:
+        """The weights by what they are, in files and on ranks; or why they are not counted."""
+        request = self.request
+        try:
+            model = listed(self.config, self.source)
+            packing = model.packing(request.weights_dtype)
+            ranks = Ranks(request.tensor_parallel)
+            beside = Checkpoint() if request.weights_dtype is not None else self.checkpoint
+            return held(model, packing, ranks, beside, tables=self.engine.tables)
+        except NotCounted as reason:
+            return reason
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What the files beside the config say."""
+        return self.config.checkpoint if isinstance(self.config, Config) else Checkpoint()
+
     @property
     def weights_bytes(self) -> int | None:
-        """The bytes of the weights on one rank: as given, or parameters times dtype; None if not counted."""
-        if self.request.weights is not None or self.stack.parameters is None:
+        """The bytes of the weights on one rank, of the fullest stage: as given, or counted; None if not."""
+        if self.request.weights is not None:
             return self.request.weights
-        name = self.request.weights_dtype
-        if name is None and self.stored is not None:
+        if self.stored is not None and self.request.weights_dtype is None:
             return -(-self.stored // self.request.tensor_parallel)
-        bits = BITS[self.dtypes.model if name is None else dtype(name, "option")]
-        return -(-self.stack.parameters * bits // (8 * self.request.tensor_parallel))
+        if isinstance(self.held, NotCounted):
+            return self.checkpoint.total and -(-self.checkpoint.total // self.request.tensor_parallel)
+        return self.held.rank.total
+
+    @property
+    def uncounted(self) -> str | None:
+        """Why there is no figure of the weights."""
+        return str(self.held) if self.weights_bytes is None else None
 
     @property
     def room(self) -> int | None:
@@ -335,9 +363,8 @@ class Audit(Result):
         lines = []
         if self.stack.inside:
             lines.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
-        if self.declared.quantised and self.request.weights_dtype is None:
-            counted = f"weights are counted in {self.dtypes.model}"
-            lines.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
+        if isinstance(self.held, HeldWeights):
+            lines += self.held.remarks
         return lines
 
 
@@ -345,7 +372,7 @@ def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """The audit of a config, with the limits of every theorem."""
     stated, dtypes, stack = _read(config, source, request)
     stored = getattr(config, "weights", None)
-    return Audit(source, stack, request, stated, dtypes, limits(stack.architecture), stored)
+    return Audit(source, stack, request, stated, dtypes, limits(stack.architecture), config, stored)
 
 
 def architecture_of(path: str) -> Architecture:
@@ -398,7 +425,8 @@ def load(path: str) -> tuple[Mapping[str, Any], str]:
             raise BadInput(f"{path}: the folder has no config.json")
     elif not file.exists():
         file = _from_hub(path)
-    return read_object(content_of(file), path, infinite=True), path
+    config = read_object(content_of(file), path, infinite=True)
+    return with_files(config, file.parent, path) if file.name == "config.json" else config, path
 
 
 def _from_hub(name: str) -> Path:

@@ -13,6 +13,7 @@ from limen.core.catalogue import identifier
 from limen.core.quantities import ASYMPTOTIC, plural
 from limen.core.report import Report
 from limen.decisions.depths import Certified, DepthReport, depth
+from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Block, ModelLayer, Use
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.top_k import TopK
@@ -80,6 +81,21 @@ class LimitReport(msgspec.Struct, frozen=True, kw_only=True):
     has_bits: int | None = None
 
 
+class WeightsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The weights in bytes: of the files' tensors by what they are, and on the fullest rank of the engine."""
+
+    scheme: str
+    quantised: int
+    scales: int
+    half: int  # in 16 bits
+    single: int  # in 32 bits
+    tensors: int  # bytes of all tensors
+    file: int  # with an estimate of the files' headers
+    stated: int | None  # as files beside the config say
+    rank: int
+    added: int  # of it, what the engine adds: rotary tables, copies
+
+
 class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     """One model under one request."""
 
@@ -113,6 +129,7 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     parameters: int | None
     uncounted: str | None  # why there is no number of them
     weights_bytes: int | None
+    weights: WeightsReport | None
     room: int | None  # what the weights leave of the memory
     fits: bool | None
     longest_context: int | None
@@ -190,8 +207,9 @@ def report(audit: Audit) -> AuditReport:
         block_tokens=audit.block_tokens,
         memory=request.memory,
         parameters=stack.parameters,
-        uncounted=stack.uncounted,
+        uncounted=audit.uncounted,
         weights_bytes=audit.weights_bytes,
+        weights=_weights(audit),
         room=room,
         fits=audit.fits,
         longest_context=audit.longest_context,
@@ -207,6 +225,26 @@ def report(audit: Audit) -> AuditReport:
         depth=reached,
         remarks=tuple(audit.remarks),
         limits=(*map(_limit, audit.limits), _hops(reached.certified)),
+    )
+
+
+def _weights(audit: Audit) -> WeightsReport | None:
+    """None where they are given, read from a GGUF file, or not counted."""
+    by_file = audit.stored is not None and audit.request.weights_dtype is None
+    if audit.request.weights is not None or by_file or isinstance(held := audit.held, NotCounted):
+        return None
+    files, rank = held.files, held.rank
+    return WeightsReport(
+        scheme=held.scheme,
+        quantised=files.quantised,
+        scales=files.scales,
+        half=files.half,
+        single=files.single,
+        tensors=files.total,
+        file=files.file,
+        stated=held.stated,
+        rank=rank.total,
+        added=rank.added,
     )
 
 
@@ -273,11 +311,13 @@ def _by_length(audit: Audit) -> tuple[CachePoint, ...]:
 
 def _limit(limit: Limit) -> LimitReport:
     b = limit.bound
+    assert b.sides is not None  # a limit is no ceiling
+    needs, has, unit = b.sides
     return LimitReport(
         task=limit.name,
         theorem=b.theorem,
         size=limit.n,
-        meaning=f"{b.task} is ruled out: it needs {b.needs_bits:,} bits, the model holds {b.has_bits:,}",
+        meaning=f"{b.task} is ruled out: it needs {needs:,} {unit}, the model holds {has:,}",
         needs_bits=b.needs_bits,
         has_bits=b.has_bits,
     )

@@ -12,6 +12,7 @@ from limen.core.option import Option
 from limen.errors import BadInput
 from limen.hf.dtypes import dtype
 from limen.hf.engines import Asked, AskedDtypes, engines
+from limen.hf.stored.wanted import SCHEMES
 
 _DEVICE = 2**20  # bytes: no device has less
 
@@ -25,6 +26,10 @@ def device(text: str) -> int:
 
 def _engines(incomplete: str) -> Iterable[str]:
     return engines()
+
+
+def _schemes(incomplete: str) -> Iterable[str]:
+    return SCHEMES
 
 
 def _tasks(incomplete: str) -> Iterable[str]:
@@ -63,7 +68,13 @@ class Request(Asked):
             least=0,
         ),
     ] = None
-    weights_dtype: Annotated[str | None, Option("Precision of the weights. Default: the config's.")] = None
+    weights_dtype: Annotated[
+        str | None,
+        Option(
+            "Scheme of the weights: bfloat16, fp8, awq, nf4, mlx-4bit, q4_k_m, … Default: the config's.",
+            complete=_schemes,
+        ),
+    ] = None
     max_cache: Annotated[
         int | None,
         Option("Exit 1 if the cache is larger than this, such as 4GiB.", parse=quantities.memory, least=0),

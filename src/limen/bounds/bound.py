@@ -20,6 +20,7 @@ from limen.core.theorem import Need, Theorem
 from limen.errors import BadInput
 from limen.files import own
 from limen.files.missing import LeftOut
+from limen.theorems import told_apart
 
 COUNTED = "counted"  # where a number of rows comes from, if not from a formula
 _SPELT = 4096  # bits of a number that is written out
@@ -121,16 +122,19 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
     if not 0 < t < task.length:
         raise BadInput(f"{task}: the cut must be in 1..{task.length - 1}, got {t}")
     closed, counted = task.rows(t), _counted(task, t) if _few(task) else None
+    bits = None if closed is None else told_apart(task, t)
     if isinstance(counted, LeftOut):
         left_out = f"the matrix of all inputs: {counted}"
-        return replace(_report(str(task), t, closed, None, _stated(task)), incomplete=left_out)
+        return replace(_report(str(task), t, closed, None, _stated(task)), bits=bits, incomplete=left_out)
     rows = _better(closed, counted)
+    if rows is not None and rows is not closed:
+        bits = rows.bits
     needs = _stated(task) if t == task.cut else ()
     if rows is not None and (t != task.cut or rows is not closed):
-        needs = (*needs, _carried(rows))
+        needs = (*needs, _carried(rows, bits))
     if task.asks == 1:
         needs = (*needs, *_exchanged(counted, task.vocab))
-    return _report(str(task), t, rows, counted, needs)
+    return replace(_report(str(task), t, rows, counted, needs), bits=bits)
 
 
 def bound_function(function: Function, cut: int, seconds: float | int) -> BoundReport:
@@ -158,7 +162,7 @@ def _of_matrix(name: str, replies: Replies) -> BoundReport:
     lengths = {n: matrix.distinct_rows(A) for n, A in replies.smaller.items()}
     fit = fitted(lengths | {replies.length: matrix.distinct_rows(replies.entries)})
     rows = counted.rows
-    needs = _carried(rows), _summed(rows), *_exchanged(counted, replies.alphabet)
+    needs = _carried(rows, rows.bits), _summed(rows), *_exchanged(counted, replies.alphabet)
     return _report(name, replies.cut, rows, counted, needs, fit)
 
 
@@ -235,9 +239,9 @@ def _stated(task: Task) -> tuple[Asking, ...]:
     return tuple(Asking.of(name, need) for name, needs in needed for need in needs)
 
 
-def _carried(rows: Count) -> Asking:
+def _carried(rows: Count, bits: int | None) -> Asking:
     """The requirement for recurrences: the state names the row."""
-    return Asking("streaming_state", "any recurrence", f"state bits ≥ {_log(rows)}", rows.bits)
+    return Asking("streaming_state", "any recurrence", f"state bits ≥ {_log(rows)}", bits)
 
 
 def _summed(rows: Count) -> Asking:

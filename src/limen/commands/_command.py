@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
@@ -135,7 +136,7 @@ def command(
             values = signature.bind(*args, **kwargs).arguments
             return known.ask(values, values.get("tell"))  # type: ignore[return-value]
 
-        return call
+        return _explained(call, known, signature)
 
     return declared
 
@@ -153,18 +154,29 @@ def command_of(
     def declared(run: Callable[[M, Q], R]) -> Callable[Concatenate[M, P], R]:
         first = parameters_of(run)[0]
         known = _known(run, (first, *parameters_of(request)), example, answers, picture, request, together)
-        signature = inspect.signature(request)
-
-        whole = _together(inspect.signature(run), signature)
+        whole = _together(inspect.signature(run), inspect.signature(request))
 
         @wraps(run)
         def call(*args: Any, **kwargs: Any) -> R:
             return known.ask(whole.bind(*args, **kwargs).arguments)  # type: ignore[return-value]
 
-        call.__signature__ = whole  # type: ignore[attr-defined]  # what `help` shows: no `request` is taken
-        return call
+        return _explained(call, known, whole)
 
     return declared
+
+
+def _explained(call: Callable[P, R], known: Command, signature: inspect.Signature) -> Callable[P, R]:
+    """The function with what `help` shows of it: plain types, and a line for each parameter."""
+    declared = {parameter.name: parameter for parameter in known.parameters}
+    plain = [
+        one.replace(annotation=declared[one.name].hint) if one.name in declared else one
+        for one in signature.parameters.values()
+    ]
+    call.__signature__ = signature.replace(parameters=plain)  # type: ignore[attr-defined]
+    first = (sys.modules[known.run.__module__].__doc__ or "").partition("\n")[0]
+    lines = "\n".join(f"{parameter.name}: {parameter.option.help}" for parameter in known.parameters)
+    call.__doc__ = "\n\n".join(filter(None, (first, inspect.getdoc(known.run), lines)))
+    return call
 
 
 def _together(run: inspect.Signature, request: inspect.Signature) -> inspect.Signature:

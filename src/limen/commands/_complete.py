@@ -28,7 +28,7 @@ def entries(*kinds: str) -> Words:
 
 def everything(incomplete: str) -> list[str]:
     """Any id, which `limen show` explains; in a stack the mixer at its end."""
-    names = [name for kind in KINDS for name in ids(kind)]
+    names = [*(name for kind in KINDS for name in ids(kind)), "machine"]
     return [name for name in names if name.startswith(incomplete)] or stacks(incomplete)
 
 

@@ -21,6 +21,7 @@ class Parameter(NamedTuple):
     """One parameter."""
 
     name: str
+    hint: Any  # the type as it is declared
     kind: type  # of one value: str, int, float, bool, Path or dict
     default: Any
     option: Option
@@ -101,9 +102,10 @@ def parameters_of(declaration: Callable[..., Any]) -> tuple[Parameter, ...]:
         option = next((one for one in get_args(hints.get(name)) if isinstance(one, Option)), None)
         if option is not None:
             star = declared.kind is declared.VAR_POSITIONAL
-            kind, several, words = _kind(get_args(hints[name])[0])
+            hint = get_args(hints[name])[0]
+            kind, several, words = _kind(hint)
             default = () if star else declared.default
-            parameters.append(Parameter(name, kind, default, option, several or star, star, words))
+            parameters.append(Parameter(name, hint, kind, default, option, several or star, star, words))
     return tuple(parameters)
 
 

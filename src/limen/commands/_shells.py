@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from limen.errors import BadInput
+from limen.files.printable import printable
 
 if TYPE_CHECKING:
     from click.shell_completion import ShellComplete
@@ -43,6 +45,10 @@ def prepare() -> None:
     register()
     if os.environ[_ASK] == "complete_bash":  # by a script that an earlier release installed
         os.environ[_ASK] = "bash_complete"
+    if os.environ[_ASK] in ("complete_zsh", "complete_fish"):  # such a script reads other words than click's
+        advice = "completion is of an earlier release: run limen --install-completion once"
+        sys.stderr.write(f"\n{printable(f'limen: {advice}')}\n")
+        sys.exit(2)
 
 
 def register() -> None:

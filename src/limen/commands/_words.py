@@ -42,7 +42,8 @@ TaskText = Annotated[str, TASK]
 Stack = Annotated[StackLike, STACK]
 Steps = Annotated[int, Option("Steps of chain of thought.", least=0, most=STEPS)]
 Seed = Annotated[int, Option("Seed of the random numbers.", least=0)]
-TorchSeed = Annotated[int, Option("Seed of the random numbers.", least=0, most=2**62)]  # torch takes no more
+LARGEST_SEED = 2**62  # torch takes no more
+TorchSeed = Annotated[int, Option("Seed of the random numbers.", least=0, most=LARGEST_SEED)]
 Precision = Annotated[str, Option("float64, float32, bf16, …", complete=_complete.precisions)]
 Size = Literal["quick", "standard", "full"]  # of an experiment
 Experiments = Annotated[str, Argument("Ids of experiments, or all.", complete=_complete.experiments)]

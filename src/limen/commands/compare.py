@@ -14,7 +14,7 @@ import msgspec
 from limen.audits import Request, audit, load
 from limen.commands import _complete
 from limen.commands._command import Shown, command
-from limen.commands._words import STACK, Context, is_text, stack_of
+from limen.commands._words import STACK, Context, StackLike, TaskLike, is_text, stack_of, task_of
 from limen.core.architecture import Architecture, P
 from limen.core.certificate import Bound
 from limen.core.kernel import Accepted
@@ -109,10 +109,12 @@ class CompareReport(Report, frozen=True, kw_only=True, tag="limen/compare/1"):
     answers=(Shown("limen.commands.compare:CompareReport", "limen.render.compare:lines_of"),),
 )
 def compare(
-    *architectures: Annotated[str, STACK._replace(help="Two or more architectures or config.json files.")],
+    *architectures: Annotated[
+        StackLike, STACK._replace(help="Two or more architectures or config.json files.")
+    ],
     context: Context = 131_072,
     tasks: Annotated[
-        Iterable[str],
+        Iterable[TaskLike],
         Option(
             "Compare on this task; may be repeated. A bare id means the largest instance that fits.",
             flag="--task",
@@ -122,18 +124,20 @@ def compare(
     ] = (),
 ) -> CompareReport:
     """Shows what each stack keeps, how many hops it chains, and which tasks only some of them can solve."""
-    return compared(architectures, context, tasks)
+    return compared([str(one) for one in architectures], context, tasks)
 
 
-def compared(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> CompareReport:
-    """Two stacks or more, each a text or a config.json; tasks in their text form, or a bare id."""
+def compared(texts: Sequence[str], context: int, tasks: Iterable[TaskLike] = ()) -> CompareReport:
+    """Two stacks or more, each a text or a config.json; a task may be a bare id."""
     if not 2 <= len(texts) <= _MOST:
         raise BadInput(f"2 to {_MOST} stacks can be compared, got {len(texts)}")
     if context < 1:
         raise BadInput(f"the context must be at least 1 token, got {context}")
     stacks = [stack_of(text) for text in texts]
     sides = tuple(_side(text, stack, context) for text, stack in zip(texts, stacks, strict=True))
-    named = [Task.parse(text) if "(" in text else sized(text, context) for text in tasks]
+    named = [
+        sized(task, context) if isinstance(task, str) and "(" not in task else task_of(task) for task in tasks
+    ]
     chosen = named or [*filter(None, [_chain(sides, context)]), *(sized(name, context) for name in TASKS)]
     return CompareReport(
         context=context,

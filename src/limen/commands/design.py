@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from limen.commands import _complete
 from limen.commands._command import Shown, command
-from limen.commands._words import CONTEXT
+from limen.commands._words import CONTEXT, TaskLike
 from limen.core import quantities
 from limen.core.option import Option
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 def design(
     tasks: Annotated[
-        Iterable[str],
+        Iterable[TaskLike],
         Option(
             "A task; may be repeated. A bare id means the largest instance that fits.",
             flag="--task",
@@ -50,4 +50,4 @@ def design(
     """
     from limen.designs import Wish, design
 
-    return design(Wish.parse(list(tasks), context, layers, width, budget, kv_heads))
+    return design(Wish.parse([str(task) for task in tasks], context, layers, width, budget, kv_heads))

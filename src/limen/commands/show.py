@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -11,7 +13,7 @@ import msgspec
 
 from limen.commands import _complete
 from limen.commands._command import Shown, command
-from limen.commands._words import Seed, stack_of
+from limen.commands._words import Seed, StackLike, TaskLike, stack_of
 from limen.commands.list import how_proved
 from limen.core import quantities
 from limen.core.architecture import Architecture, Layer, P
@@ -51,13 +53,14 @@ _BASES: dict[str, type] = {"tasks": Task, "mixers": Mixer, "constructions": Cons
         Shown("limen.commands.show:TaskReport", "limen.render.show:task_lines"),
         Shown("limen.commands.show:StackReport", "limen.render.show:stack_lines"),
         Shown("limen.commands.show:EntryReport", "limen.render.show:entry_lines"),
+        Shown("limen.commands.show:ComputerReport", "limen.render.show:machine_lines"),
     ),
 )
 def show(
     text: Annotated[
-        str,
+        TaskLike | StackLike,
         Argument(
-            "Any id of the catalogue, a task or an architecture with its sizes, or a config.json.",
+            "Any id of the catalogue, a task or an architecture with its sizes, a config.json, or: machine.",
             complete=_complete.everything,
             own=True,
             reads=True,
@@ -78,17 +81,25 @@ def show(
             most=quantities.LONGEST,
         ),
     ] = None,
-) -> TaskReport | StackReport | EntryReport:
+) -> TaskReport | StackReport | EntryReport | ComputerReport:
     """A bare id: what it is, its keys with defaults and ranges, a theorem's statement and proof.
     A task with its sizes: some inputs with their answers.
     An architecture: what it carries past a cut.
+    The word machine: what runs weights here, C or torch, and why.
     """
+    cut = 1024 if context is None else context
+    if isinstance(text, Task):
+        return show_task(text, count or 2, hard, seed)
+    if isinstance(text, Architecture):
+        return show_stack(text, cut)
+    if text == "machine" and (count, hard, context) == (None, False, None):
+        return show_machine()
     if (kind := kind_of(text)) is not None and (count, hard, context) == (None, False, None):
         return show_entry(kind, text)
     if Task.names(text):
         return show_task(Task.parse(text), count or 2, hard, seed)
     _meant(text)
-    return show_stack(stack_of(text), 1024 if context is None else context)
+    return show_stack(stack_of(text), cut)
 
 
 def _meant(text: str) -> None:
@@ -96,6 +107,38 @@ def _meant(text: str) -> None:
     near = get_close_matches(text, [name for kind in KINDS for name in ids(kind)], n=1)
     if near and near[0] not in ids("mixers") and text not in ids("mixers"):
         raise BadInput(f"no entry named {text!r}; did you mean {near[0]!r}? limen list shows all of them")
+
+
+class ComputerReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
+    """What runs the rule of matrix memories on this machine: C, or torch, and why."""
+
+    rule: Literal["C", "torch"]
+    why: str
+    versions: dict[str, str]
+
+    @property
+    def headline(self) -> str:
+        return f"the rule of matrix memories runs in {self.rule}: {self.why}"
+
+
+def show_machine() -> ComputerReport:
+    """Looks for the libraries in C as a run does, and builds them if they are missing."""
+    from limen.mixers.recurrence.libraries import libraries
+
+    by_real, why = libraries()
+    names = {name: _version(name) for name in ("limen", "torch", "numpy")}
+    return ComputerReport(
+        rule="C" if by_real else "torch",
+        why=why,
+        versions={"python": platform.python_version(), **names, "machine": platform.platform()},
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 class Example(msgspec.Struct, frozen=True):

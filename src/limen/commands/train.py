@@ -1,23 +1,96 @@
-"""Train one model and test it on fresh inputs."""
+"""Train a model, or one for each seed and rate, and test it on fresh inputs."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, Unpack, overload
 
 from limen.commands import _complete
 from limen.commands._command import Shown, Tell, command
-from limen.commands._words import PathLike, TorchSeed, note_own
+from limen.commands._words import LARGEST_SEED, Cores, PathLike, Size, TorchSeed, note_own, processes
+from limen.core import quantities
 from limen.core.option import Argument, Option
+from limen.errors import BadInput
 
 if TYPE_CHECKING:
-    from limen.training.reports import TrainReport
+    from limen.training.reports import GridReport, TrainReport
     from limen.training.spec import Spec
+
+
+_RESULTS = "limen-results"
+
+
+class Settings(TypedDict, total=False):
+    """The keywords that one run and a grid of runs share."""
+
+    cell: str | None
+    size: Size
+    start: str | None
+    steps: int | None
+    hard: bool | None
+    thought: bool
+    hops: bool
+    queries: int | None
+    dense: bool | None
+    mixed: bool
+    distribution: str | None
+    first: str | None
+    first_steps: int | None
+    against: str | None
+    width: int | None
+    hidden: int | None
+    batch: int | None
+    curve: PathLike | None
+    tell: Tell | None
+
+
+@overload
+def train(
+    what: str,
+    architecture: str | None = None,
+    *,
+    rate: float | None = None,
+    seed: int = 0,
+    save: PathLike | None = None,
+    **settings: Unpack[Settings],
+) -> TrainReport: ...
+
+
+@overload
+def train(
+    what: str,
+    architecture: str | None = None,
+    *,
+    seeds: Sequence[int],
+    rate: float | None = None,
+    rates: Sequence[float] | None = None,
+    folder: PathLike | None = None,
+    cores: int | None = None,
+    **settings: Unpack[Settings],
+) -> GridReport: ...
+
+
+@overload
+def train(
+    what: str,
+    architecture: str | None = None,
+    *,
+    rates: Sequence[float],
+    seed: int = 0,
+    folder: PathLike | None = None,
+    cores: int | None = None,
+    **settings: Unpack[Settings],
+) -> GridReport: ...
 
 
 @command(
     example='limen train "index(n=20,S=32)" "softmax(h=1,d=64)" --start lookup --steps 200',
-    answers=(Shown("limen.training.reports:TrainReport", "limen.render.train:lines_of"),),
+    answers=(
+        Shown("limen.training.reports:TrainReport", "limen.render.train:lines_of"),
+        Shown("limen.training.reports:GridReport", "limen.render.train:grid_lines"),
+    ),
 )
 def train(
     what: Annotated[
@@ -81,28 +154,117 @@ def train(
         int | None, Option("Size of the MLP after each layer. 0 means no MLP.", least=0)
     ] = None,
     rate: Annotated[float | None, Option("Highest learning rate.", least=0.0)] = None,
+    batch: Annotated[int | None, Option("How many sequences a step has.", least=1)] = None,
     save: Annotated[PathLike | None, Option("Save the trained model in this folder.", local=True)] = None,
     curve: Annotated[
         PathLike | None,
         Option("Draw the learning curve into this file: .svg, .png or .pdf.", local=True),
     ] = None,
     seed: TorchSeed = 0,
+    seeds: Annotated[
+        Sequence[int] | None,
+        Option(
+            "Train once for each of these seeds: 0..7, or 0,3,5.",
+            parse=quantities.ranges,
+            least=0,
+            most=LARGEST_SEED,
+            local=True,
+        ),
+    ] = None,
+    rates: Annotated[
+        Sequence[float] | None,
+        Option(
+            "Train once for each of these highest learning rates: 1e-3,3e-3.",
+            parse=quantities.reals,
+            least=0.0,
+            local=True,
+        ),
+    ] = None,
+    folder: Annotated[
+        PathLike | None,
+        Option(
+            "With --seeds or --rates: folder for the results, one file per run. Default: limen-results.",
+            local=True,
+        ),
+    ] = None,
+    cores: Cores = None,
     tell: Tell | None = None,
-) -> TrainReport:
-    """The result is a measurement, never a proof."""
+) -> TrainReport | GridReport:
+    """The result is a measurement, never a proof. With --seeds or --rates it may be stopped at any time: the
+    next call continues from there. Small models are then trained as one batch, which is faster.
+    """
     from limen.core.catalogue import ids
     from limen.training.experiment import spec_of
 
     wished = {
         "start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate,
+        "batch": batch,
         "hidden": hidden, "distribution": distribution, "queries": queries, "dense": dense, "first": first,
         "first_steps": first_steps, "thought": thought or None, "hops": hops or None, "mixed": mixed or None,
         "seed": seed or None,
     }  # fmt: skip
     given = {name: value for name, value in wished.items() if value is not None}
     spec = spec_of(what, architecture, cell, size, given)
-    folder, drawing = (None if path is None else Path(path) for path in (save, curve))
-    return _trained(spec, what if what in ids("experiments") else None, folder, drawing, tell is not None)
+    name = what if what in ids("experiments") else None
+    model, drawing = (None if path is None else Path(path) for path in (save, curve))
+    if seeds is None and rates is None:
+        return _trained(spec, name, model, drawing, tell is not None)
+    _one_of_each(seeds is not None and seed != 0, rates is not None and rate is not None, model)
+    specs = _grid(spec, seeds, rates)
+    return _gridded(specs, name, Path(folder or _RESULTS), drawing, processes(cores), tell is not None)
+
+
+def _one_of_each(two_seeds: bool, two_rates: bool, save: Path | None) -> None:
+    """Raises if a grid is given what one run has."""
+    if two_seeds or two_rates:
+        word = "seed" if two_seeds else "rate"
+        raise BadInput(f"--{word} is for one run and --{word}s for several: give one of them")
+    if save is not None:
+        raise BadInput("--save keeps the model of one run: train that seed and rate by --seed and --rate")
+
+
+def _grid(spec: Spec, seeds: Sequence[int] | None, rates: Sequence[float] | None) -> list[Spec]:
+    """The spec with every seed and every rate, each once."""
+    from msgspec.structs import replace
+
+    chosen = [spec.seed] if seeds is None else seeds, [spec.rate] if rates is None else rates
+    specs = [replace(spec, seed=seed, rate=float(rate)) for seed in chosen[0] for rate in chosen[1]]
+    if not specs:
+        raise BadInput("seeds and rates: at least one of each is expected, got none")
+    return list(dict.fromkeys(specs))
+
+
+def _gridded(
+    specs: list[Spec],
+    name: str | None,
+    folder: Path,
+    curve: Path | None,
+    cores: int,
+    watched: bool,
+) -> GridReport:
+    """The measurements of all runs; those that the folder has are not repeated, failed ones are."""
+    from limen.render.experiment.run import ended_line, looks_line
+    from limen.render.svg import picture_ready
+    from limen.training.batches import batches, told
+    from limen.training.local import local
+    from limen.training.reports import grid_report
+    from limen.training.results import ended, results
+    from limen.training.sweep import due, sweep
+
+    if curve is not None:
+        picture_ready(curve)
+    specs[0].checked()
+    missing = due(specs, folder, retry=True)
+    if watched and missing:
+        sys.stderr.write(f"{told(batches(missing, cores), cores)}\n")
+    looks, deliver = looks_line(watched), ended_line(len(missing), watched)
+    sweep(specs, folder, local(cores, looks), True, deliver)
+    names = [spec.digest for spec in specs]
+    if curve is not None:
+        from limen.render.plots import curves, picture
+
+        picture(curves(results(folder, names)), curve)
+    return grid_report(specs, ended(folder, names), name, folder)
 
 
 def _trained(

@@ -18,7 +18,7 @@ Kind = TypeVar("Kind", bound=Mixer)
 
 def first(architecture: Architecture, kind: type[Kind]) -> Kind | None:
     """The first mixer of this kind in a stack."""
-    parts = (part.mixer for layer in architecture.layers for part in layer.parts)
+    parts = (part.mixer for layer in architecture.counted for part in layer.parts)
     return next((mixer for mixer in parts if isinstance(mixer, kind)), None)
 
 

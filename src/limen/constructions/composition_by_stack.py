@@ -78,7 +78,7 @@ class CompositionByStack(Construction):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> CompositionByStack:
-        """Its softmax layers, and the first layer before the second of them that can carry."""
+        """Its softmax layers, L + 1 at most, and the first layer before the second of them that can carry."""
         if not isinstance(task, Composition):
             raise BadInput(f"{task} is not a composition")
         letters, able = "", list[tuple[int, Carry]]()
@@ -88,6 +88,8 @@ class CompositionByStack(Construction):
                 letters += "F"
             elif len(letters) < 2:
                 able += [(len(letters), carry) for carry in map(carry_of, mixers) if carry]
+        # L + 1 do it without a carry; each further one would be derived for nothing.
+        letters = letters[: task.L + 1]
         for at, carry in able:
             made = cls(task=task, stack=f"{letters[:at]}L{letters[at:]}", carry=carry)
             fitted = carry.fitted(_size(made._carried), made.steps)

@@ -11,7 +11,7 @@ not.
     layer 2   G heads: the latest opening bracket of my level in the set, or none
     layer 3   is there a fault, or a token whose finest head that found one found another kind?
 
-Why it works.  Counts are exact as in _depths.py; a set of e more than half is told by relu(f - Σ_g (two
+Why it works.  Counts are exact as in _depths.py; that a set has e more than half shows in relu(f - Σ_g (two
 units that are 0 iff e_g = u_g)), one for each (u_0 … u_{G-1}).  If more is missing, some depth was out of
 range.  Token 1 is the anchor of the counts, and the partner of those for whom no head finds one; the last
 token, which closes in a right word, is what a head looks at where there is none: it scores P/2.

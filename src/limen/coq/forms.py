@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from limen.coq import writers
-from limen.coq.statement import WRITTEN, Form, Stated, Unwritten
+from limen.coq.statement import WRITTEN, Form, Stated, Unstated, Unwritten
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound
@@ -85,6 +85,8 @@ def formal(claim: Claim) -> Stated | NoStatement:
         return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
     except Unwritten as error:
         return NoStatement(f"{claim.form}: {error}")
+    except Unstated as error:
+        return NoStatement(str(error))
 
 
 def claimed(bound: Bound) -> Claim | NoStatement:
@@ -92,9 +94,10 @@ def claimed(bound: Bound) -> Claim | NoStatement:
     case = Case(Task.parse(bound.task), Architecture.parse(bound.architecture), bound.steps)
     reasons = []
     for name, form in forms_of(bound.theorem).items():
-        sizes = form.choose(case)
-        if isinstance(sizes, NoStatement):
-            reasons.append(sizes.reason)
+        try:
+            sizes = form.choose(case)
+        except Unstated as error:
+            reasons.append(str(error))
             continue
         claim = Claim(
             task=bound.task, architecture=bound.architecture, steps=bound.steps, form=name, sizes=sizes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from limen.core.theorem import NoStatement
 from limen.theorems import Case
 
 WRITTEN = 2**14  # bits of a number that Coq is asked to write out: it multiplies digit by digit
@@ -30,14 +29,15 @@ class Stated(NamedTuple):
 class Form(NamedTuple):
     """Whose theorem it is, the files of `proofs/` it is said in, its free sizes, its statement at a case.
 
-    `choose` guesses the free sizes for a case; they count once Coq has computed with them.
+    `choose` guesses the free sizes for a case; they count once Coq has computed with them.  Both raise
+    Unstated where nothing is stated.
     """
 
     theorem: str
     modules: str
     sizes: tuple[str, ...]
-    at: Callable[[Case], Stated | NoStatement]
-    choose: Callable[[Case], Sizes | NoStatement]
+    at: Callable[[Case], Stated]
+    choose: Callable[[Case], Sizes]
     powers: tuple[str, ...] = ("a", "b")  # free sizes that stand in an exponent
     staged: tuple[str, ...] = ()  # free sizes of each hop but the last, numbered from 1
 
@@ -46,7 +46,7 @@ class Form(NamedTuple):
         return *self.sizes, *(f"{name}{k}" for k in range(1, hops) for name in self.staged)
 
 
-def nothing_free(case: Case) -> Sizes | NoStatement:
+def nothing_free(case: Case) -> Sizes:
     """No free sizes: all numbers of the form follow from the case."""
     return {}
 
@@ -56,7 +56,11 @@ def nat(number: int) -> str:
     return f"(N.to_nat {number})"
 
 
-class Unwritten(Exception):
+class Unstated(Exception):
+    """Why nothing is stated in Coq at a case."""
+
+
+class Unwritten(Unstated):
     """A power of so many digits that nobody computes it."""
 
 

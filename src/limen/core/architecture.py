@@ -112,6 +112,17 @@ class Layer:
 
     parts: tuple[Part, ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """The hash, taken once: a stack counts its layers, and a search looks at thousands of stacks."""
+        return hash(self.parts)
+
+    def __reduce__(self) -> tuple[type[Layer], tuple[tuple[Part, ...]]]:
+        return Layer, (self.parts,)  # another process hashes otherwise
+
     @property
     def times(self) -> int:
         """The number of layers in a row that it stands for."""
@@ -136,11 +147,21 @@ class Architecture:
 
     layers: tuple[Layer, ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.layers)
+
+    def __reduce__(self) -> tuple[type[Architecture], tuple[tuple[Layer, ...]]]:
+        return Architecture, (self.layers,)
+
     def __post_init__(self) -> None:
         shared = any(part.kv is not None for layer in self.counted for part in layer.parts)
         if shared and any(layer.times > 1 for layer in self.counted):
             raise BadInput("kv names a layer by its place: then all layers have to be written out")
-        for i, layer in enumerate(self.layers):
+        for i, layer in enumerate(self.layers if shared else ()):
             for part in layer.parts:
                 if part.kv is not None and part.kv >= i:
                     earlier = f"0 to {i - 1}" if i else "and layer 0 has none"

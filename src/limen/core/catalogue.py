@@ -1,22 +1,30 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
 An entry is a file `<id>.py` or a folder `<id>/` whose `__init__.py` has its class; nothing else registers
-it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more
-(`packages.py`), and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it
-costs milliseconds and imports no entry.
+it.  A name that starts with an underscore is a helper, not an entry; `file.py:Name` is one of your own
+(`own.py`).  Listing reads the files as text, so it costs milliseconds and imports no entry.
+
+An installed package may bring more, as entry points of the groups `limen.tasks` and so on:
+
+    [project.entry-points."limen.tasks"]
+    majority = "my_package.majority:Majority"
+
+The name is the id.  A package adds to the catalogue; it cannot take the place of what is there.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from limen.errors import BadInput, unknown
 from limen.files import own
-from limen.files.packages import brought
 
 T = TypeVar("T")
 
@@ -30,6 +38,7 @@ KINDS = {
     "adversaries": "adversary.strategies",
     "experiments": "experiments",
 }
+_PACKAGES = {f"limen.{folder}" for folder in KINDS.values()}
 _ROOT = Path(__file__).parents[1]
 
 
@@ -43,9 +52,10 @@ def _folders(kind: str) -> list[str]:
     """The folders with the entries of a kind: its package's, whose `__path__` may name more."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
-    if not _ROOT.joinpath(*KINDS[kind].split(".")).is_dir():
+    name = f"limen.{KINDS[kind]}"
+    if name not in sys.modules and not _ROOT.joinpath(*KINDS[kind].split(".")).is_dir():
         return []
-    return list(importlib.import_module(f"limen.{KINDS[kind]}").__path__)
+    return list(importlib.import_module(name).__path__)
 
 
 def _entries(kind: str) -> dict[str, _Entry]:
@@ -59,8 +69,25 @@ def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry
     inside = (path for folder, _ in folders for path in Path(folder).glob("*/__init__.py"))
     files += [(path.parent.name, path) for path in inside if "\nclass " in path.read_text(encoding="utf-8")]
     ours = {name: _Entry(f"limen.{KINDS[kind]}.{name}", None, path) for name, path in files}
-    theirs = {name: _Entry(*entry) for name, entry in brought(kind).items()}
-    return {name: entry for name, entry in sorted((theirs | ours).items()) if not name.startswith("_")}
+    return {name: entry for name, entry in sorted((_brought(kind) | ours).items()) if name[0] != "_"}
+
+
+@cache
+def _brought(kind: str) -> dict[str, _Entry]:
+    """The entries of a kind in installed packages, by their ids."""
+    points = entry_points(group=f"limen.{kind}")
+    return {point.name: _Entry(point.module, point.attr, _file(point.module)) for point in points}
+
+
+def _file(module: str) -> Path | None:
+    """The file of a module, found without importing anything of the package; None if there is none."""
+    first, *rest = module.split(".")
+    spec = find_spec(first)
+    if spec is None or not rest:
+        return Path(spec.origin) if spec and spec.origin else None
+    folders = [Path(folder).joinpath(*rest) for folder in spec.submodule_search_locations or ()]
+    files = [file for folder in folders for file in (folder.with_suffix(".py"), folder / "__init__.py")]
+    return next((file for file in files if file.is_file()), None)
 
 
 def ids(kind: str) -> list[str]:
@@ -99,18 +126,24 @@ def is_folder(kind: str, name: str) -> bool:
 
 def module_of(kind: str, name: str) -> str:
     """The module in which an entry stands."""
-    if name not in _entries(kind):
-        raise unknown(kind.removesuffix("s").replace("adversarie", "adversary"), name, ids(kind))
-    return _entries(kind)[name].module
+    return _entry(kind, name).module
+
+
+def _entry(kind: str, name: str) -> _Entry:
+    known = _entries(kind)
+    if name not in known:
+        raise unknown(kind.removesuffix("s").replace("adversarie", "adversary"), name, known)
+    return known[name]
 
 
 def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     """The one subclass of `base` that the entry defines: of the catalogue, of a package, or your own."""
     if ":" in name:
         return _fitting(own.admitted(name), base, name)
-    module = importlib.import_module(module_of(kind, name))
-    if (inside := _entries(kind)[name].name) is not None:
-        return _fitting(getattr(module, inside, None), base, f"{module.__name__}:{inside}")
+    entry = _entry(kind, name)
+    module = importlib.import_module(entry.module)
+    if entry.name is not None:
+        return _fitting(getattr(module, entry.name, None), base, f"{module.__name__}:{entry.name}")
     classes: list[
         type[T]
     ] = [  # asked by `type`, since isinstance would wake the lazy torch among a module's names
@@ -137,7 +170,7 @@ def identifier(entry: object) -> str:
     """
     cls = entry if isinstance(entry, type) else type(entry)
     package, _, name = cls.__module__.rpartition(".")
-    if package in {f"limen.{folder}" for folder in KINDS.values()}:
+    if package in _PACKAGES:
         return name
     return _brought_as(cls.__module__, cls.__name__) or own.adopt(cls)
 
@@ -145,5 +178,5 @@ def identifier(entry: object) -> str:
 @cache
 def _brought_as(module: str, name: str) -> str | None:
     """The id under which a package brings a class."""
-    points = ((at, entry) for kind in KINDS for at, entry in brought(kind).items())
+    points = ((at, entry) for kind in KINDS for at, entry in _brought(kind).items())
     return next((at for at, entry in points if entry[:2] == (module, name)), None)

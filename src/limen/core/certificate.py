@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -99,12 +99,20 @@ class Run(Certificate, frozen=True, kw_only=True, tag="run"):
     margin: Number
 
 
+class Sides(NamedTuple):
+    """What a task needs at least and an architecture has at most: bits that cross, or tokens it reads."""
+
+    needs: int
+    has: int
+    unit: str
+
+
 class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
     """The inequality of a theorem at concrete sizes: `has_bits` < `needs_bits` says cannot.
 
     `route` names one of several inequalities of a theorem, `sizes` the free sizes of its proof.  An
     average-case route has no two sides in bits: on a `distribution` of inputs it bounds the accuracy by
-    `ceiling` < 1.
+    `ceiling` < 1.  A theorem that counts something else than bits says so: `has` < `needs` in this `unit`.
     """
 
     architecture: str
@@ -116,6 +124,18 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
     has_bits: int | None = None
     ceiling: Number | None = None
     distribution: str | None = None
+    unit: Literal["tokens"] | msgspec.UnsetType = msgspec.UNSET
+    needs: int | msgspec.UnsetType = msgspec.UNSET
+    has: int | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def sides(self) -> Sides | None:
+        """Both sides of the inequality with their unit; None for a ceiling."""
+        if self.unit and isinstance(self.needs, int) and isinstance(self.has, int):
+            return Sides(self.needs, self.has, self.unit)
+        if self.needs_bits is None or self.has_bits is None:
+            return None
+        return Sides(self.needs_bits, self.has_bits, "bits")
 
     @property
     def accuracy(self) -> float | None:
@@ -131,7 +151,7 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
         """Whether it says cannot."""
         if self.ceiling is not None:
             return Fraction(self.ceiling) < 1
-        return self.needs_bits is not None and self.has_bits is not None and self.has_bits < self.needs_bits
+        return self.sides is not None and self.sides.has < self.sides.needs
 
 
 class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):

@@ -68,6 +68,12 @@ class Mixer(ABC):
         """The same values up to rounding, quicker where there is a quicker way."""
         return self.mix(w, x)
 
+    def at_end(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch 1 width"]:
+        """The value of `fast` at the last position alone, quicker where the others need not be made."""
+        return self.fast(w, x)[..., -1:, :]
+
     @abstractmethod
     def state_bits(self, n: int, p: int) -> int | None:
         """Bits that cross a cut after n tokens at p bits a number; None: grows with n (full attention)."""

@@ -8,6 +8,7 @@ import re
 from limen.errors import BadInput, shortened
 
 LONGEST = 2**80  # tokens: no text of `tokens` below means more
+SEVERAL = 1024  # numbers that one text may stand for
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
 UNREAL = "no realistic context is ruled out"  # by a bound beyond it
 ASYMPTOTIC = f"impossible in texts that are long enough; {UNREAL}"
@@ -17,6 +18,7 @@ _MEMORY |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _TOKENS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _TOKEN_BITS = 64  # of a number of tokens: nobody means more
 WHOLE = r"[0-9]+(?:\^[0-9]+|e[0-9]+|[kKMG](?![A-Za-z0-9_]))?"  # 4096, 2^20, 1e6, 128k
+_REAL = re.compile(r"(?:[0-9]{1,15}(?:\.[0-9]{0,15})?|\.[0-9]{1,15})(?:e[+-]?[0-9]{1,3})?")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([a-zA-Z]*)")
 
 
@@ -57,6 +59,35 @@ def numbers(text: str) -> list[int]:
     if None in read:
         raise BadInput(f"expected integers with commas between them, such as 4,16,64, got {shortened(text)}")
     return [number for number in read if number is not None]
+
+
+def ranges(text: str) -> list[int]:
+    """Several integers, or ranges of them with both ends, with commas between them.
+
+    >>> ranges("0..3"), ranges("7, 1..2")
+    ([0, 1, 2, 3], [7, 1, 2])
+    """
+    expected = f"expected integers or ranges such as 0..7 or 0,3,5, got {shortened(text)}"
+    written = [re.fullmatch(rf"({WHOLE})(?:\.\.({WHOLE}))?", part.strip()) for part in text.split(",")]
+    ends = [(whole(m[1], _TOKEN_BITS), whole(m[2] or m[1], _TOKEN_BITS)) for m in written if m is not None]
+    read = [range(a, b + 1) for a, b in ends if a is not None and b is not None and a <= b]
+    if len(read) < len(written):
+        raise BadInput(expected)
+    if sum(map(len, read)) > SEVERAL:
+        raise BadInput(f"{shortened(text)} are more than {SEVERAL:,} numbers")
+    return [number for some in read for number in some]
+
+
+def reals(text: str) -> list[float]:
+    """Several numbers with commas between them.
+
+    >>> reals("1e-3, 0.003,1")
+    [0.001, 0.003, 1.0]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(map(_REAL.fullmatch, parts)) or len(parts) > SEVERAL:
+        raise BadInput(f"expected numbers with commas between them, such as 1e-3,3e-3, got {shortened(text)}")
+    return [float(part) for part in parts]
 
 
 def memory(text: str) -> int:
@@ -133,9 +164,9 @@ def in_bytes(count: int) -> str:
     return f"{size:,.4g} {unit}"
 
 
-def plural(count: int, what: str) -> str:
-    """A number and its noun: 1 layer, 2 layers."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def plural(count: int, what: str, several: str = "") -> str:
+    """A number and its noun: 1 layer, 2 layers; `several`: the noun's plural where it is not + s."""
+    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 
 
 def thought(steps: int) -> str:

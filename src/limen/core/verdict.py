@@ -84,7 +84,7 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     theorem: str | None  # of the nearest inequality, whether or not it says CANNOT, as both its sides
     construction: str | None
     needs_bits: int | None
-    has_bits: int | None
+    has_bits: int | None  # both None where the theorem counts something else than bits
     flips_at: int | None
     flips_size: str | None
     flips_below: int | None
@@ -102,6 +102,9 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     proof: str | None = None  # the Coq file that was written
     proof_by: str | None = None  # by which theorem of which file
     proof_missing: str | None = None  # why none was written, though it was asked for
+    unit: str | None = None  # of needs and has, both sides of the nearest inequality: bits, or tokens
+    needs: int | None = None
+    has: int | None = None
 
     @property
     def headline(self) -> str:
@@ -160,6 +163,7 @@ class Verdict(Result):
     @property
     def report(self) -> DecideReport:
         nearest, flips, ceiling = self.nearest, self.flips, self.ceiling  # each may be missing
+        sides = getattr(nearest, "sides", None)
         task, architecture = self.as_written or (self.task, self.architecture)
         return DecideReport(
             task=task,
@@ -188,6 +192,9 @@ class Verdict(Result):
             proof=self.proof,
             proof_by=self.proof_by,
             proof_missing=self.proof_missing,
+            unit=getattr(sides, "unit", None),
+            needs=getattr(sides, "needs", None),
+            has=getattr(sides, "has", None),
         )
 
     @property

@@ -245,7 +245,8 @@ def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: in
 
 def _ratio(b: Bound) -> float:
     """log₂(has / needs), for numbers that may be too large for a float."""
-    return math.log2((b.has_bits or 0) + 1) - math.log2((b.needs_bits or 0) + 1)
+    needs, has, _ = b.sides or (0, 0, "")
+    return math.log2(has + 1) - math.log2(needs + 1)
 
 
 def said_of(b: Bound | NoStatement) -> str:
@@ -258,7 +259,10 @@ def said_of(b: Bound | NoStatement) -> str:
         return f"{limit} on these inputs: {b.distribution}"
     supposed = dict(theorems())[b.theorem].supposes
     condition = f", if {supposed}" if supposed else ""
-    needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
+    assert b.sides is not None  # a bound without a ceiling has them
+    needs, has = many(b.sides.needs), many(b.sides.has)
+    if b.sides.unit == "tokens":
+        return f"the task needs {needs} tokens to be read at once, the architecture reads {has}{condition}"
     return f"the task needs {needs} bits, the architecture holds {has}{condition}"
 
 

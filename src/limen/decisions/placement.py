@@ -56,7 +56,7 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
         return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
     frame, encoder = _frame(construction), False
     used = _used(frame, architecture)
-    if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:
+    if used is None and not construction.steps and (seeing := _seeing(construction)) is not None:
         used, encoder = _used(seeing, architecture), True
     if used is None:
         return _lacking(frame.architecture)
@@ -70,6 +70,11 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
 @lru_cache(maxsize=_KEPT)  # with 131,072 levels of brackets it takes a second, and every step of thought asks
 def _frame(construction: Construction) -> Frame:
     return construction.frame()
+
+
+@lru_cache(maxsize=_KEPT)
+def _seeing(construction: Construction) -> Frame | None:
+    return as_encoder(_frame(construction))
 
 
 def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | str:
@@ -175,15 +180,16 @@ def _used(frame: Frame, architecture: Architecture) -> list[Part] | None:
     """The parts of the architecture that hold the frame's layers; None if some layer has no room."""
     if not frame.residual and len(frame.architecture.layers) < len(architecture.layers):
         return None
-    return _placed(frame.architecture.layers, architecture.layers)
+    return _placed(frame.architecture.layers, architecture)
 
 
-def _placed(wanted: tuple[Layer, ...], there: tuple[Layer, ...]) -> list[Part] | None:
+def _placed(wanted: tuple[Layer, ...], there: Architecture) -> list[Part] | None:
     """The parts that hold the wanted layers, each in the first layer left that has room; else None."""
     used: list[Part] = []
-    left = iter(there)
-    for layer in wanted:
-        held = next((parts for parts in (_held(layer, other) for other in left) if parts is not None), None)
+    left = iter(there.layers)
+    for layer in wanted:  # a stack repeats few layers: each is asked once
+        room = {other: parts for other in there.counted if (parts := _held(layer, other)) is not None}
+        held = next((room[other] for other in left if other in room), None) if room else None
         if held is None:
             return None
         used += held

@@ -7,9 +7,9 @@ is never beaten by one that is only open, however cheap.
 Not listed, even where it costs less: a stack with a linear layer in front that lets no task stand better and
 escapes no theorem.
 
-Candidates are gone through from the smallest cache on, so that what could beat one comes before it.  The
-standing that a stack has if no theorem speaks is cheap to find; only stacks that would then be on the front
-are held against the theorems.
+Candidates are gone through from the smallest cache on, so that what could beat one comes before it.  Weights
+do not depend on the stack that holds them, so the standing that it has if no theorem speaks costs little;
+only stacks that would then be on the front are held against the theorems.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost, of_counts
 from limen.designs.neighbours import Neighbour, grouped, neighbours, smaller_states, without_full
-from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, shallow
+from limen.designs.verdicts import Standing, bound_of, built, hoped, promised, ruled_out, shallow
 from limen.designs.wish import Wish
 from limen.mixers.softmax import Softmax
 
@@ -64,7 +64,7 @@ class FrontRow:
     cost: Cost
     judged: tuple[Judged, ...]
 
-    @property
+    @cached_property
     def standings(self) -> tuple[Standing, ...]:
         return tuple(j.standing for j in self.judged)
 
@@ -178,15 +178,27 @@ def with_row(front: list[FrontRow], row: FrontRow) -> list[FrontRow]:
     return [*(other for other in front if not row.beats(other.cost, other.standings)), row]
 
 
+def _beaten(wish: Wish, front: list[FrontRow], price: Cost, architecture: Architecture) -> bool:
+    """Whether a row beats a stack; its standing is asked only where a cheaper row does not do the task."""
+    rows = [row.standings for row in front if row.cost.within(price)]
+    return any(
+        all(
+            mine is Standing.CAN or mine >= promised(task, architecture)
+            for mine, task in zip(row, wish.tasks, strict=True)
+        )
+        for row in sorted(rows, key=lambda row: -row.count(Standing.CAN))
+    )
+
+
 def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[FrontRow]) -> bool:
     """Whether a candidate would be on the front if no theorem ruled it out.
 
     A linear layer put first must be of use: improve a task's standing, or escape a theorem.
     """
-    hope = [hoped(task, candidate.architecture) for task in wish.tasks]
-    if any(row.beats(price, hope) for row in front):
+    architecture = candidate.architecture
+    if _beaten(wish, front, price, architecture):
         return False
-    plain = candidate.plain
+    plain, hope = candidate.plain, [hoped(task, architecture) for task in wish.tasks]
     if plain is None or hope != [hoped(task, plain) for task in wish.tasks]:
         return True
     return any(ruled_out(task, plain) for task in wish.tasks)

@@ -8,11 +8,11 @@ from functools import cache
 import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
-from limen.core.certificate import Bound
+from limen.core.certificate import Bound, Solves
 from limen.core.construction import Construction, constructions_for
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions.placement import Offer, offer
+from limen.decisions.placement import Offer, offer, solves
 from limen.errors import BadInput
 from limen.files.missing import package
 from limen.tasks.facts import chain
@@ -37,16 +37,27 @@ def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
-    for construction in _constructions(task, architecture):
+    for offered in _offers(task, architecture):
+        construction = offered.construction
         if isinstance(accepted := decisions.evidence_by(construction, architecture, steps=0), Accepted):
             return str(construction), accepted
     return None
 
 
 def hoped(task: Task, architecture: Architecture) -> Standing:
-    """The standing if no theorem rules it out; an upper bound that costs little."""
-    if _constructions(task, architecture):
+    """The standing if no theorem rules it out and the kernel accepts all weights."""
+    if _offers(task, architecture):
         return Standing.CAN
+    return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
+
+
+@cache
+def promised(task: Task, architecture: Architecture) -> Standing:
+    """The standing if no theorem rules it out: weights that the kernel derives, whatever stack holds them."""
+    if any(isinstance(solves(offered), Solves) for offered in _offers(task, architecture)):
+        return Standing.CAN
+    if decisions.incomplete(task, architecture):
+        return Standing.INCOMPLETE
     return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
 
 
@@ -59,19 +70,31 @@ def shallow(task: Task, architecture: Architecture) -> bool:
 
 
 @cache
-def _constructions(task: Task, architecture: Architecture) -> tuple[Construction, ...]:
-    """The constructions whose layers a stack has."""
+def _offers(task: Task, architecture: Architecture) -> tuple[Offer, ...]:
+    """The constructions whose layers a stack has, placed in it."""
     fitting = []
-    for name in constructions_for(task):
+    for kind in _kinds(task):
         try:
-            construction = lookup("constructions", name, Construction).within(task, architecture)
-            if isinstance(offer(construction, architecture, steps=0), Offer):
-                fitting.append(construction)
+            offered = offer(kind.within(task, architecture), architecture, steps=0)
+            if isinstance(offered, Offer):
+                fitting.append(offered)
         except BadInput:  # it does not exist at these sizes
             continue
         except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
             package(error)
     return tuple(fitting)
+
+
+@cache
+def _kinds(task: Task) -> tuple[type[Construction], ...]:
+    """The constructions of a task, at any sizes."""
+    kinds = []
+    for name in constructions_for(task):
+        try:
+            kinds.append(lookup("constructions", name, Construction))
+        except ModuleNotFoundError as error:
+            package(error)
+    return tuple(kinds)
 
 
 def bound_of(evidence: Accepted) -> Bound:

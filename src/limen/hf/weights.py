@@ -28,6 +28,7 @@ _UNNAMED = (
     TensorKind.EXPERTS,
     TensorKind.BIAS,
     TensorKind.RAW,
+    TensorKind.BUFFER,
 )  # parameters of their own, not the weight of a module
 
 
@@ -39,6 +40,7 @@ class Tensor:
     kind: TensorKind
     shape: tuple[int, ...]
     stacked: tuple[int, ...]
+    wide: bool = False  # whether checkpoints keep it in float32
 
     @property
     def numbers(self) -> int:
@@ -64,13 +66,36 @@ def parameters(f: Fields, layers: Sequence[ModelLayer], head: bool = True) -> in
 
 
 def tensors(f: Fields, layers: Sequence[ModelLayer], head: bool = True) -> list[Tensor]:
-    """Every tensor, layer by layer; `head`: with the one that makes words of vectors, unless it is tied."""
+    """Every parameter, layer by layer; `head`: with the one that makes words, unless it is tied."""
+    return [tensor for tensor in stored(f, layers, head) if tensor.kind is not TensorKind.BUFFER]
+
+
+def stored(f: Fields, layers: Sequence[ModelLayer], head: bool = True) -> list[Tensor]:
+    """Every tensor of a checkpoint but those of a drafter."""
     if f.model_type not in types():
         raise NotCounted(f"the shapes of {f.model_type}'s weights are not known here")
     try:
         return [*_tensors(f, entry_of(f.model_type), layers, head)]
     except BadInput as missing:  # the cache may be read where a size of the weights is missing
         raise NotCounted(str(missing).removeprefix(f"{f.where}: {f.model_type}: ")) from missing
+
+
+def drafter(f: Fields, layers: Sequence[ModelLayer]) -> list[Tensor]:
+    """The tensors of the layers that draft tokens (MTP): each like the last layer, with a part of its own."""
+    entry = entry_of(f.model_type)
+    kinds = tuple(layer.kind for layer in layers)
+    known = {"kinds": kinds, **_known(layers[-1])}
+    scope = Scope(f.of_layer(layers[-1].index), entry.letters, known)
+    count = min(scope.size(entry.letters["drafters"]), _MOST)
+    tensors: list[Tensor] = []
+    for j in range(count):
+        each = scope.where(j)
+        for tensor in _of_layer(f, entry, known, {}):
+            name = each["drafter_layers"] + tensor.name.removeprefix(scope["layers"])
+            tensors.append(replace(tensor, name=name))
+        for line in part_of(scope["drafter"]).lines:
+            tensors += _of_line(line, scope, each["drafter_path"])
+    return tensors
 
 
 def _tensors(f: Fields, entry: Entry, layers: Sequence[ModelLayer], head: bool) -> Iterator[Tensor]:
@@ -137,7 +162,7 @@ def _tensor(line: TableLine, scope: Scope, name: str) -> Iterator[Tensor]:
     rows = 1 if kind is TensorKind.EXPERTS else 0
     if not prod(shape):
         return
-    yield Tensor(name if kind in _UNNAMED else f"{name}.weight", kind, shape, sizes[rows])
+    yield Tensor(name if kind in _UNNAMED else f"{name}.weight", kind, shape, sizes[rows], line.wide)
     if line.bias and scope.holds(line.bias):
         mark = "_" if kind in _UNNAMED else "."
         yield Tensor(f"{name}{mark}bias", TensorKind.BIAS, shape[: rows + 1], shape[rows : rows + 1])
@@ -178,4 +203,14 @@ def _kept(blocks: Sequence[Block], use: Use) -> Iterator[Kept]:
     return (kept for block in blocks for kept in block.kept if kept.use is use)
 
 
-__all__ = ["NotCounted", "Tensor", "TensorKind", "parameters", "tensors", "types", "words"]
+__all__ = [
+    "NotCounted",
+    "Tensor",
+    "TensorKind",
+    "drafter",
+    "parameters",
+    "stored",
+    "tensors",
+    "types",
+    "words",
+]

@@ -22,6 +22,7 @@ class TensorKind(StrEnum):
     NORM = "norm"
     BIAS = "bias"
     RAW = "raw"
+    BUFFER = "buffer"  # in checkpoints, but no parameter
 
 
 _BY_SIZES = (TensorKind.NORM, TensorKind.LINEAR, TensorKind.EXPERTS)  # of one, two and three sizes
@@ -40,6 +41,7 @@ class TableLine:
     part: str = ""
     letters: Mapping[str, str] = field(default_factory=dict)
     below: tuple[TableLine, ...] = ()
+    wide: bool = False  # in float32, whatever the model's precision
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ def _lines(text: str, below: tuple[str, ...]) -> Iterator[TableLine]:
     else:
         kinds = [TensorKind(word) for word in rest if word in {*TensorKind}]
         bias = "".join(word[1:] for word in rest if word.startswith("+"))
-        sizes = tuple(word for word in rest if word not in kinds and not word.startswith("+"))
+        wide = "float32" in rest
+        sizes = tuple(w for w in rest if w not in kinds and not w.startswith("+") and w != "float32")
         kind = kinds[0] if kinds else _BY_SIZES[len(sizes) - 1]
         for one in path.split(","):
-            yield TableLine(one, where.strip(), each.strip(), sizes, kind, bias)
+            yield TableLine(one, where.strip(), each.strip(), sizes, kind, bias, wide=wide)

@@ -86,6 +86,7 @@ def _agree(mixer: Mixer, w: Weights, x: torch.Tensor, stepped: torch.Tensor | No
     require(y.shape == x.shape, f"{where}: mix gives shape {tuple(y.shape)}")
     require(bool(y.isfinite().all()), f"{where}: mix gives values that are not finite")
     _same(mixer.fast(w, x), y, f"{where}: fast and mix")
+    _same(mixer.at_end(w, x), y[..., -1:, :], f"{where}: at_end and mix")
     if stepped is not None:
         _same(stepped, y, f"{where}: step by step and mix")
 

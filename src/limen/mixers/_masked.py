@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import lazy_loader
@@ -64,6 +65,10 @@ def fused(
     Zeros add nothing to a score, and the output's last numbers are dropped.  Unequal sizes would take
     n×n memory and 14 to 21 times as long.
     """
+    from limen.core.folded import folded, is_stacked  # it needs torch when it is loaded
+
+    if is_stacked(q):
+        return folded(partial(fused, causal=causal), q, k, v, visible)
     d, most = v.shape[-1], max(q.shape[-1], v.shape[-1])
     if q.shape[-1] != d:
         q, k, v = (torch.nn.functional.pad(x, (0, most - x.shape[-1])) for x in (q, k, v))
@@ -123,7 +128,7 @@ def _near_or_first(
     All of `far` and `first` more are visible, and of the others up to the row's own the `last`.
     """
     own = far + before  # the column of row 0
-    nothing = like.new_full((rows, own + rows), -math.inf)
+    nothing = torch.full((rows, own + rows), -math.inf, dtype=like.dtype, device=like.device)
     older = nothing.tril(own - last)
     older[:, : far + first] = 0
     return nothing.triu_(own + 1).add_(older)

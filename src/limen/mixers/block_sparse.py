@@ -116,6 +116,21 @@ class BlockSparse(Headed):
         ]
         return self.gate(w, x, compressed, torch.cat(selected, -2))
 
+    def at_end(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
+        k, v = (split(x @ w[name], self.h) for name in "KV")
+        return self._one(w, x[..., -1:, :], Blocked(Cache(k, v), self.messages(w, k, v)))
+
+    def _one(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch 1 width"], state: Blocked
+    ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
+        """The output of the last token, which is in the state already."""
+        q = split(x @ w["Q"], self.h)  # (*batch, h, 1, d_k)
+        i = torch.tensor([[state.tokens.pairs - 1]], device=q.device)
+        compressed, scores, earlier = self._look(q, state.messages, i)
+        return self.gate(w, x, compressed, attend(q, *state.tokens, self._visible(scores, earlier, i)))
+
     def messages(
         self,
         w: Mapping[str, torch.Tensor],
@@ -195,17 +210,13 @@ class BlockSparse(Headed):
     def step(
         self, w: Mapping[str, torch.Tensor], state: Blocked, x_t: jt.Float[torch.Tensor, "*batch width"]
     ) -> tuple[Blocked, jt.Float[torch.Tensor, "*batch width"]]:
-        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        k, v = (split_t(x_t @ w[name], self.h) for name in "KV")  # (*batch, h, d)
         tokens, messages = state.tokens.append(k, v), state.messages
         if tokens.pairs % self.B == 0:
             new = self.messages(w, tokens.k[..., -self.B :, :], tokens.v[..., -self.B :, :])
             messages = messages.append(new.k.squeeze(-2), new.v.squeeze(-2))
-        q = q.unsqueeze(-2)  # (*batch, h, 1, d_k)
-        i = torch.tensor([[tokens.pairs - 1]], device=q.device)
-        compressed, scores, earlier = self._look(q, messages, i)
-        read = attend(q, *tokens, self._visible(scores, earlier, i))
-        y = self.gate(w, x_t.unsqueeze(-2), compressed, read)
-        return Blocked(tokens, messages), y.squeeze(-2)
+        state = Blocked(tokens, messages)
+        return state, self._one(w, x_t.unsqueeze(-2), state).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[BlockSparse, ...]:

@@ -69,8 +69,13 @@ class Lstm(Streaming):
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """The outputs by torch's fused step; not in 16 bits, where that step rounds only c and h."""
-        if x.element_size() < 4:
+        """The outputs by torch's fused step; not in 16 bits, where that step rounds only c and h.
+
+        Nor for several models at once: that step knows one.
+        """
+        from limen.core.folded import is_stacked  # it needs torch when it is loaded
+
+        if x.element_size() < 4 or is_stacked(x):
             return self.mix(w, x)
         rows = x.reshape(-1, *x.shape[-2:])  # (batch, n, width)
         zero = x.new_zeros(1, len(rows), self.d)

@@ -72,6 +72,13 @@ class Softmax(Grouped):
         y = fused(q_, k_, v_, causal=not self.bidirectional)
         return join(y.reshape(*q.shape[:-1], self.d)) @ w["O"]
 
+    def at_end(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
+        parts = split(x[..., -1:, :] @ w["Q"], self.h), *self.keys_values(w, x)
+        q, k, v = (part.reshape(-1, *part.shape[-3:]) for part in parts)  # the kernel wants one axis
+        return join(fused(q, k, v).reshape(*parts[0].shape[:-1], self.d)) @ w["O"]
+
     def mixing(self) -> Terms:
         """FLOPs: ⟨q,k⟩ and the weighted sum of v, for each token seen: 2(d_k + d) a head."""
         return ((2 * self.pair_size, SEEN),)

@@ -94,6 +94,19 @@ class TopK(Headed):
         ]
         return join(torch.cat(y, -2)) @ w["O"]
 
+    def at_end(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
+        k, v = (split(x @ w[name], self.h) for name in "KV")
+        return self._one(w, x[..., -1:, :], Indexed(Cache(k, v), x @ w["IK"]))
+
+    def _one(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch 1 width"], state: Indexed
+    ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
+        """The output of the last token, which is in the state already."""
+        q = split(x @ w["Q"], self.h)  # (*batch, h, 1, d_k)
+        return join(attend(q, *state.tokens, self._chosen(w, x, state.keys))) @ w["O"]
+
     def _leading(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> tuple[jt.Int64[torch.Tensor, "*batch n k"], jt.Bool[torch.Tensor, "*batch n k"]]:
@@ -122,6 +135,12 @@ class TopK(Headed):
         past = torch.ones(r, n, dtype=torch.bool, device=x.device).tril(n - r)
         return highest(self._scores(*self._queries(w, x), keys), self.k, among=past).unsqueeze(-3)
 
+    def index(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n"]:
+        """The index scores by which the last token chooses among all."""
+        return self._scores(*self._queries(w, x[..., -1:, :]), x @ w["IK"]).squeeze(-2)
+
     def _queries(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch r width"]
     ) -> tuple[jt.Float[torch.Tensor, "*batch h_i r d_i"], jt.Float[torch.Tensor, "*batch h_i r 1"]]:
@@ -140,7 +159,7 @@ class TopK(Headed):
             first, *others = zip(q.unbind(-3), weight.unbind(-3), strict=True)
             scores = (first[0] @ keys.mT).relu_().mul_(first[1])  # (*batch, r, n)
             for q_j, w_j in others:
-                scores.addcmul_((q_j @ keys.mT).relu_(), w_j)
+                scores = torch.addcmul(scores, (q_j @ keys.mT).relu_(), w_j)
             return scores
 
     def mixing(self) -> Terms:
@@ -164,11 +183,10 @@ class TopK(Headed):
     def step(
         self, w: Mapping[str, torch.Tensor], state: Indexed, x_t: jt.Float[torch.Tensor, "*batch width"]
     ) -> tuple[Indexed, jt.Float[torch.Tensor, "*batch width"]]:
-        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        k, v = (split_t(x_t @ w[name], self.h) for name in "KV")  # (*batch, h, d)
         x = x_t.unsqueeze(-2)  # (*batch, 1, width)
         state = Indexed(state.tokens.append(k, v), torch.cat([state.keys, x @ w["IK"]], dim=-2))
-        y = attend(q.unsqueeze(-2), *state.tokens, self._chosen(w, x, state.keys))  # (*batch, h, 1, d)
-        return state, y.flatten(-3) @ w["O"]
+        return state, self._one(w, x, state).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[TopK, ...]:

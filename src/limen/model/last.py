@@ -50,8 +50,15 @@ def last_logits(
     model: Model, tokens: jt.Int[torch.Tensor, "batch n"]
 ) -> jt.Num[torch.Tensor, "batch answers"]:
     """`model.logits(tokens)[..., -1, :]`, up to rounding."""
+    return model.read(last_vectors(model, tokens)).squeeze(-2)
+
+
+def last_vectors(
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"]
+) -> jt.Num[torch.Tensor, "batch 1 width"]:
+    """`model.ends(tokens, 1)`, up to rounding."""
     if not reads_only_the_embedding(model):
-        return model.logits(tokens)[..., -1, :]
+        return model.ends(tokens, 1)
 
     coded_keys = _by_codes(model)
 
@@ -65,7 +72,7 @@ def last_logits(
         return attended(model, tokens, LastQuery(q, K, V)).flatten(-2) @ w["O"]
 
     x = model.embedded(tokens[..., -1:], tokens.shape[-1] - 1).squeeze(-2)  # (batch, width)
-    return model.read(model.through(x, mix))
+    return model.through(x, mix).unsqueeze(-2)
 
 
 def _by_codes(model: Model) -> bool:

@@ -146,6 +146,11 @@ def at_once(place: Place, seen: torch.Tensor) -> torch.Tensor:
     return run(place.weights, seen)
 
 
+def at_the_end(place: Place, seen: torch.Tensor) -> torch.Tensor:
+    """The mixer's output at the last position alone."""
+    return place.mixer.at_end(place.weights, seen)
+
+
 @dataclass(frozen=True)
 class Model:
     """`logits` reads all tokens at once, `start` and `step` one by one; `decode` writes."""
@@ -186,6 +191,16 @@ class Model:
         """The output at every position."""
         return self.read(self.through(self.embedded(tokens), at_once))
 
+    def ends(
+        self, tokens: jt.Int[torch.Tensor, "*batch n"], asks: int
+    ) -> jt.Num[torch.Tensor, "*batch {asks} width"]:
+        """The vectors of the last `asks` positions after all layers; `read` makes the output of them."""
+        x, top = self.embedded(tokens), len(self.frame.architecture.layers) - 1
+        for i in range(top + 1):
+            alone = i == top and asks == 1 and not rounds_each_operation()
+            x = self.layer(i, x, at_the_end if alone else at_once, alone)
+        return x[..., -asks:, :]
+
     def embedded(self, tokens: jt.Int[torch.Tensor, "*batch n"], at: int = 0) -> torch.Tensor:
         """The vectors of tokens that stand at position `at` and after: (*batch, n, width)."""
         return self.frame.embedding.embed(self.parts["embedding"], tokens.long(), at)  # shorter are no rows
@@ -196,11 +211,19 @@ class Model:
             x = self.layer(i, x, mix)
         return x
 
-    def layer(self, i: int, x: torch.Tensor, mix: Mix) -> torch.Tensor:
-        """x_i += Σ_parts mixer(norm(x))_i, then x_i += local(norm(x_i))."""
+    def layer(self, i: int, x: torch.Tensor, mix: Mix, alone: bool = False) -> torch.Tensor:
+        """x_i += Σ_parts mixer(norm(x))_i, then x_i += local(norm(x_i)); `alone`: at the last position."""
+        return self.locally(i, self.mixed(i, x, mix, alone))
+
+    def mixed(self, i: int, x: torch.Tensor, mix: Mix, alone: bool = False) -> torch.Tensor:
+        """The first half of a layer."""
         seen = self.seen(i, x)
         mixed = reduce(add, [mix(place, seen) for place in self.places(i)])
-        x = x + mixed if self.frame.residual else mixed
+        x = x[..., -1:, :] if alone else x
+        return x + mixed if self.frame.residual else mixed
+
+    def locally(self, i: int, x: torch.Tensor) -> torch.Tensor:
+        """The second half, which looks at no other position."""
         local = self.frame.local(i)
         if local is None:
             return x

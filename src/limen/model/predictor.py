@@ -200,7 +200,10 @@ def predictor(model: object, task: Task | None = None) -> Predictor:
 
 def due(model: object, task: Task, tokens: torch.Tensor) -> torch.Tensor:
     """(*batch, asks, answers): the logits where the task's answers are due."""
-    logits = predictor(model, task).logits(tokens)
+    if isinstance(model, Model):
+        logits = model.read(model.ends(tokens, task.asks))
+    else:
+        logits = foreign(model, task).logits(tokens)
     if logits.shape[-1] < task.answers or logits.shape[-2] < task.asks:
         name = type(model).__name__ if isinstance(model, Model) else foreign(model).name
         raise BadInput(

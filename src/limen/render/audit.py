@@ -139,13 +139,33 @@ def _fit(report: AuditReport) -> list[tuple[str, str]]:
     if report.weights_bytes is None or report.room is None:
         return [("weights", f"not counted: {report.uncounted}; give them with --weights 15GiB")]
     left = _exact(report.room) if report.room >= 0 else f"none: the weights alone lack {_exact(-report.room)}"
-    rows = [("weights", _exact(report.weights_bytes)), ("memory left", left)]
+    rows = [("weights", _exact(report.weights_bytes)), *_split(report), ("memory left", left)]
     most = report.longest_context or 0
     batch, n = report.largest_batch or 0, f"{report.context:,} tokens"
     many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
     ever = "any context" if most >= PRACTICAL else f"a context of at most {most:,} tokens"
     together = "" if report.sequences == 1 else f" with {report.sequences:,} sequences"
     return [*rows, ("what fits", f"{ever if most else 'no context'}{together}; {many}")]
+
+
+def _split(report: AuditReport) -> list[tuple[str, str]]:
+    """By what they are, where more than one precision is stored; and what an engine adds to them."""
+    weights = report.weights
+    if weights is None:
+        return []
+    parts = (
+        ("quantised", weights.quantised),
+        ("scales", weights.scales),
+        ("in 16 bits", weights.half),
+        ("in 32 bits", weights.single),
+    )
+    rows = []
+    if weights.quantised:
+        told = ", ".join(f"{in_bytes(size)} {name}" for name, size in parts if size)
+        rows.append(("  in files", f"{_exact(weights.tensors)}: {told} ({weights.scheme})"))
+    if weights.added:
+        rows.append(("  engine adds", f"{_exact(weights.added)}: rotary tables, copies for latent attention"))
+    return rows
 
 
 def _per_token(report: AuditReport) -> str:
@@ -223,6 +243,9 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in reports]
     reasons = [f"FAILS: {one.name}: {reason}" for one in reports for reason in one.failures]
     reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in one.remarks]
+    reasons += [
+        f"note: {one.name}: weights are not counted: {one.uncounted}" for one in reports if one.uncounted
+    ]
     used = {letter for one in reports for letter in one.strip}
     return [
         head,

@@ -35,6 +35,8 @@ def lines_of(report: DecideReport) -> list[str]:
 
 def _precision(certificate: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
+    if isinstance(certificate, Bound) and certificate.unit == "tokens":
+        return ["this holds at every width, every precision and for every index"]
     if isinstance(certificate, Bound):
         return ["p counts the bits of every number that crosses the cut, including accumulators"]
     if isinstance(certificate, Fits):

@@ -197,7 +197,9 @@ def _by(ruled_out: RuledOut) -> str:
     if bound.accuracy is not None:
         most = f"at most {percent(bound.accuracy)} right ({bound.distribution})"
         return f"{bound.theorem}: {bound.task}, {most}"
-    return f"{bound.theorem}: {bound.task} needs {bound.needs_bits:,} bits, there are {bound.has_bits:,}"
+    assert bound.sides is not None  # a bound without a ceiling has them
+    needs, has, unit = bound.sides
+    return f"{bound.theorem}: {bound.task} needs {needs:,} {unit}, there are {has:,}"
 
 
 def _bytes(count: int) -> str:

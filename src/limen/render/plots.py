@@ -147,8 +147,8 @@ def shifts_chart(cells: Sequence[JudgedCell]) -> dict[str, Any]:
 def curves(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Accuracy by step, a line a run."""
     values = [
-        {"run": f"{run.measurement.architecture}, {run.spec.start}", "step": step, "accuracy": accuracy}
-        for run in runs
+        {"run": name, "step": step, "accuracy": accuracy}
+        for run, name in zip(runs, _called(runs), strict=True)
         for step, _, accuracy in run.curve
     ]
     chart = alt.Chart(alt.InlineData(values=values)).mark_line(point=True)
@@ -159,6 +159,13 @@ def curves(runs: Sequence[RunResult]) -> dict[str, Any]:
             alt.Color("run:N", title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
         ).properties(width=_WIDTH, height=_HEIGHT)
     )
+
+
+def _called(runs: Sequence[RunResult]) -> list[str]:
+    """Each run by its stack and start, of several by its seed and rate."""
+    if len(runs) == 1:
+        return [f"{run.measurement.architecture}, {run.spec.start}" for run in runs]
+    return [f"seed {run.spec.seed}, rate {run.spec.rate:g}" for run in runs]
 
 
 def capacity_picture(report: SparseReport) -> str:

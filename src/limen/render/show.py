@@ -11,7 +11,7 @@ from limen.core.quantities import plural
 from limen.core.task import few
 
 if TYPE_CHECKING:
-    from limen.commands.show import EntryReport, LayerReport, StackReport, TaskReport
+    from limen.commands.show import ComputerReport, EntryReport, LayerReport, StackReport, TaskReport
 
 
 _LETTERS = "(F keeps every token, L carries a state of fixed size)"
@@ -50,6 +50,12 @@ def entry_lines(report: EntryReport) -> list[str]:
     if report.beside:
         lines.append(f"{_BESIDE[report.kind].capitalize()}: {', '.join(report.beside)}")
     return [*lines, f"Try: {report.example}"]
+
+
+def machine_lines(report: ComputerReport) -> list[str]:
+    """Who runs the rule, then the versions."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return [report.headline, versions]
 
 
 def _wrapped(text: str, first: str = "", then: str = "") -> list[str]:

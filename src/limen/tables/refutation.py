@@ -10,6 +10,7 @@ and otherwise all that is said is compared.  The checker then runs the model on 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 import lazy_loader
@@ -37,6 +38,7 @@ else:
 
 _SEEDS = 8  # models that are tried: a random one may be right where a theorem allows it
 _WIDTH = 8
+_ROUNDS = 4  # of the decomposition, where a round does not see all tables
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def small(task: Task, architecture: Architecture, seed: int) -> Model:
 
 def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] | None:
     if theorem == "composition_depth" and isinstance(task, Composition):
-        proof = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(Target(task, model))
+        search = Decomposition(rows=4096, seconds=inf, arithmetic=ARITHMETIC, most=_ROUNDS)  # by no clock
+        proof = search.search(Target(task, model))
         return (
             None if proof.witness is None else (proof.witness, "found by the indistinguishable decomposition")
         )

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from limen.core.task import Task, WrittenSizes, filled
+from limen.core.task import WrittenSizes, filled
+from limen.tasks._shape import Shaped
 
 
 @dataclass(frozen=True)
-class ModularSums(Task):
+class ModularSums(Shaped):
     """A yes-or-no question about n tokens in 0..M-1."""
 
     n: int = 4
@@ -16,11 +17,3 @@ class ModularSums(Task):
     def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """M = n²: as many numbers as pairs."""
         return filled(written, "n", M=lambda n: max(n * n, 3))
-
-    @property
-    def vocab(self) -> int:
-        return self.M
-
-    @property
-    def answers(self) -> int:
-        return 2

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from limen.core.task import Task
 from limen.errors import at_least
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class TwoStrings(Task):
+class TwoStrings(Shaped):
     """A yes-or-no question about the bits a_1 … a_n, then b_1 … b_n; the cut is between them."""
 
     n: int = 4
@@ -16,17 +16,5 @@ class TwoStrings(Task):
         at_least(self, n=1)
 
     @property
-    def vocab(self) -> int:
-        return 2
-
-    @property
-    def length(self) -> int:
-        return 2 * self.n
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=2, length=2 * self.n, answers=2, cut=self.n)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, WrittenSizes, filled, uniform
+from limen.core.task import Answers, Tokens, WrittenSizes, filled, uniform
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class Cgram(Task):
+class Cgram(Shaped):
     """n symbols of V, then c-1 of them that stand in the n exactly once, and not at the end.
 
     >>> int(Cgram(n=6, c=3, V=3).answer(np.array([0, 1, 1, 2, 0, 2, 1, 2])))
@@ -43,20 +44,8 @@ class Cgram(Task):
             raise BadInput(f"cgram: n must be at least c = {self.c}, got {self.n}")
 
     @property
-    def vocab(self) -> int:
-        return self.V
-
-    @property
-    def length(self) -> int:
-        return self.n + self.c - 1
-
-    @property
-    def answers(self) -> int:
-        return self.V
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.V, length=self.n + self.c - 1, answers=self.V, cut=self.n)
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]

@@ -25,8 +25,9 @@ from limen.core import distribution
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Player, Task, Tokens, WrittenSizes, different, distinct, uniform
+from limen.core.task import Answers, Player, Tokens, WrittenSizes, different, distinct, uniform
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
 MOST_HOPS = 64  # that a text gives by L alone
@@ -34,7 +35,7 @@ _WRITTEN = 32  # N up to which a number of about N^N is written out
 
 
 @dataclass(frozen=True)
-class Composition(Task):
+class Composition(Shaped):
     """Tables z_L … z_1, then z_0 in 0..m-1, then w: one token, (w_1 … w_{L-1}) in mixed radix, w_1 leading.
 
     >>> task = Composition(m=2, n=(2,))
@@ -77,20 +78,10 @@ class Composition(Task):
         return range(start, start + self.N(l - 1))
 
     @property
-    def vocab(self) -> int:
-        return self.N(self.L - 1)
-
-    @property
-    def length(self) -> int:
-        return self.cut + 2
-
-    @property
-    def answers(self) -> int:
-        return self.N(self.L - 1)
-
-    @property
-    def cut(self) -> int:
-        return sum(self.N(l) for l in range(self.L))
+    def shape(self) -> InputShape:
+        n = self.N(self.L - 1)
+        cut = sum(self.N(l) for l in range(self.L))
+        return InputShape(vocab=n, length=cut + 2, answers=n, cut=cut)
 
     def alphabets(self) -> list[tuple[range, int]]:
         tables = [(range(self.N(l)), self.N(l)) for l in range(self.L - 1, -1, -1)]

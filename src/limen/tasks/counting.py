@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, distinct, filled, uniform
+from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled, uniform
 from limen.errors import at_least
 from limen.tasks._counts import binomial
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class Counting(Task):
+class Counting(Shaped):
     """n+2 tokens: x_1 … x_n and s in 0..S-1, then k in 1..n (symbols and numbers share their ids).
 
     >>> int(Counting(n=5, S=3).answer(np.array([0, 2, 2, 1, 2, 2, 3])))
@@ -38,20 +39,8 @@ class Counting(Task):
         at_least(self, n=1, S=2)
 
     @property
-    def vocab(self) -> int:
-        return max(self.S, self.n + 1)
-
-    @property
-    def length(self) -> int:
-        return self.n + 2
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=max(self.S, self.n + 1), length=self.n + 2, answers=2, cut=self.n)
 
     def alphabets(self) -> list[tuple[range, int]]:
         return [(range(self.S), self.n + 1), (range(1, self.n + 1), 1)]

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled
+from limen.core.task import Answers, Tokens, WrittenSizes, balanced, filled
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 
 _WRITTEN = 2**14  # bits of a number of rows that is written out
 
 
 @dataclass(frozen=True)
-class Dyck(Task):
+class Dyck(Shaped):
     """n tokens, n even: 0..k-1 open a bracket of this kind, k..2k-1 close it.
 
     >>> Dyck(n=6, k=2, D=2).answer(np.array([[0, 1, 3, 2, 0, 2], [0, 1, 2, 3, 0, 2]])).tolist()
@@ -43,20 +44,8 @@ class Dyck(Task):
             raise BadInput(f"dyck: n must be even, got {self.n}")
 
     @property
-    def vocab(self) -> int:
-        return 2 * self.k
-
-    @property
-    def length(self) -> int:
-        return self.n
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return self.n // 2
+    def shape(self) -> InputShape:
+        return InputShape(vocab=2 * self.k, length=self.n, answers=2, cut=self.n // 2)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Yes: a random walk of depth at most D.  No: such a walk, with one fault, out of three.

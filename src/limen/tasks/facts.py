@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Player, Task, Tokens, WrittenSizes
+from limen.core.task import Answers, Player, Tokens, WrittenSizes
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 from limen.tasks.composition import Composition
 
 _PEOPLE = [
@@ -55,7 +56,7 @@ def _name(i: int, known: list[str], ending: str) -> str:
 
 
 @dataclass(frozen=True)
-class Facts(Task):
+class Facts(Shaped):
     """The sizes, tokens and answers of `Composition(m, n)`.
 
     >>> task = Facts(m=2, n=(2,))
@@ -87,20 +88,8 @@ class Facts(Task):
         return Composition(self.m, self.n)
 
     @property
-    def vocab(self) -> int:
-        return self.composition.vocab
-
-    @property
-    def length(self) -> int:
-        return self.composition.length
-
-    @property
-    def answers(self) -> int:
-        return self.composition.answers
-
-    @property
-    def cut(self) -> int:
-        return self.composition.cut
+    def shape(self) -> InputShape:
+        return self.composition.shape
 
     def alphabets(self) -> list[tuple[range, int]]:
         return self.composition.alphabets()

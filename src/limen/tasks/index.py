@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.task import Answers, Task, Tokens, balanced, different, uniform
+from limen.core.task import Answers, Tokens, balanced, different, uniform
 from limen.errors import at_least
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class Index(Task):
+class Index(Shaped):
     """n+1 tokens: s_0 … s_{n-1} in 0..S-1, then p in 0..n-1 (symbols and positions share their ids).
 
     >>> int(Index(n=4, S=2).answer(np.array([1, 0, 1, 1, 1])))
@@ -32,20 +33,8 @@ class Index(Task):
         at_least(self, n=1, S=2)
 
     @property
-    def vocab(self) -> int:
-        return max(self.n, self.S)
-
-    @property
-    def length(self) -> int:
-        return self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return self.S
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=max(self.n, self.S), length=self.n + 1, answers=self.S, cut=self.n)
 
     def alphabets(self) -> list[tuple[range, int]]:
         return [(range(self.S), self.n), (range(self.n), 1)]

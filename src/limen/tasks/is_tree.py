@@ -16,14 +16,15 @@ from flint import fmpz
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+from limen.core.task import Answers, Tokens, balanced, different, distinct
 from limen.errors import at_least
+from limen.tasks._shape import InputShape, Shaped
 
 _WRITTEN = 1000  # vertices up to which the number of rows is written out
 
 
 @dataclass(frozen=True)
-class IsTree(Task):
+class IsTree(Shaped):
     """n-1 tokens u·n + v, the edges, with u ≠ v in 0..n-1 and none twice; n ≥ 4, smaller ones are all trees.
 
     >>> IsTree(n=5).answer(np.array([[1, 16, 20, 13], [1, 16, 15, 14]])).tolist()
@@ -36,20 +37,8 @@ class IsTree(Task):
         at_least(self, n=4)
 
     @property
-    def vocab(self) -> int:
-        return self.n**2
-
-    @property
-    def length(self) -> int:
-        return self.n - 1
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return (self.n - 1) // 2
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.n**2, length=self.n - 1, answers=2, cut=(self.n - 1) // 2)
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
         u, v = np.divmod(tokens, self.n)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.task import Answers, Task, Tokens
+from limen.core.task import Answers, Tokens
 from limen.errors import at_least
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class Khop(Task):
+class Khop(Shaped):
     """n+1 tokens: c in 0..k, then n of the S characters k+1 … k+S; an answer at each of these n.
 
     The answers are ids too, k+S+1 for none; k+S+2 is the blank of the public code and never an input.
@@ -40,20 +41,8 @@ class Khop(Task):
         return self.k + self.S + 1
 
     @property
-    def vocab(self) -> int:
-        return self.k + self.S + 3
-
-    @property
-    def length(self) -> int:
-        return self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return self.none + 1
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.k + self.S + 3, length=self.n + 1, answers=self.none + 1, cut=self.n)
 
     @property
     def asks(self) -> int:

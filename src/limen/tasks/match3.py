@@ -17,6 +17,7 @@ from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, f
 from limen.errors import at_least
 from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import exists
+from limen.tasks._shape import InputShape
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,8 @@ class Match3(ModularSums):
         at_least(self, n=3, M=7)
 
     @property
-    def length(self) -> int:
-        return self.n
-
-    @property
-    def cut(self) -> int:
-        return self.n - 1
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.M, length=self.n, answers=2, cut=self.n - 1)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Numbers u with 0 < 3u < M, of which no three make M; for yes one of them completes a triple.

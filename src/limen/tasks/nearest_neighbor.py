@@ -16,14 +16,15 @@ from functools import cache
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled, shuffled, uniform
+from limen.core.task import Answers, Tokens, WrittenSizes, balanced, filled, shuffled, uniform
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 
 _SURE = 1e-9  # cosines further apart than this are told apart in float64
 
 
 @dataclass(frozen=True)
-class NearestNeighbor(Task):
+class NearestNeighbor(Shaped):
     """2n+1 tokens: x_1 y_1 … x_n y_n, then the query.
 
     A point is v in {-g..g}^D without 0, coordinates + g as digits in base 2g+1, the first one
@@ -62,20 +63,8 @@ class NearestNeighbor(Task):
         return points
 
     @property
-    def vocab(self) -> int:
-        return self.points + 2
-
-    @property
-    def length(self) -> int:
-        return 2 * self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return 2 * self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.points + 2, length=2 * self.n + 1, answers=2, cut=2 * self.n)
 
     @property
     def margin(self) -> float:

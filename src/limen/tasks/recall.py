@@ -16,7 +16,6 @@ from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
 from limen.core.task import (
     Answers,
-    Task,
     Tokens,
     WrittenSizes,
     different,
@@ -26,10 +25,11 @@ from limen.core.task import (
     uniform,
 )
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class Recall(Task):
+class Recall(Shaped):
     """2n+q tokens in 0..V-1: n different keys, each followed by its value, then q different ones of the keys.
 
     >>> Recall(n=3, V=8, q=2).answer(np.array([2, 5, 0, 7, 3, 5, 0, 2]))
@@ -54,20 +54,8 @@ class Recall(Task):
             raise BadInput(f"recall: q must be at most n = {self.n}, got {self.q}")
 
     @property
-    def vocab(self) -> int:
-        return self.V
-
-    @property
-    def length(self) -> int:
-        return 2 * self.n + self.q
-
-    @property
-    def answers(self) -> int:
-        return self.V
-
-    @property
-    def cut(self) -> int:
-        return 2 * self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.V, length=2 * self.n + self.q, answers=self.V, cut=2 * self.n)
 
     @property
     def asks(self) -> int:

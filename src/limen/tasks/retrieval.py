@@ -17,7 +17,6 @@ from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution, Given
 from limen.core.task import (
     Answers,
-    Task,
     Tokens,
     WrittenSizes,
     balanced,
@@ -29,10 +28,11 @@ from limen.core.task import (
 )
 from limen.errors import BadInput, at_least
 from limen.tasks._counts import binomial
+from limen.tasks._shape import InputShape, Shaped
 
 
 @dataclass(frozen=True)
-class Retrieval(Task):
+class Retrieval(Shaped):
     """n+1 tokens: the pairs as a·V + b, a in 0..2^D-1 and b in 0..V-1, then the query as 2^D·V + a.
 
     With `absent=true` every second query is no key of the row and its answer is V.
@@ -68,20 +68,10 @@ class Retrieval(Task):
         return 1 << self.D
 
     @property
-    def vocab(self) -> int:
-        return self.keys * (self.V + 1)
-
-    @property
-    def length(self) -> int:
-        return self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return self.V + self.absent
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(
+            vocab=self.keys * (self.V + 1), length=self.n + 1, answers=self.V + self.absent, cut=self.n
+        )
 
     def alphabets(self) -> list[tuple[range, int]]:
         pairs = self.keys * self.V

@@ -17,14 +17,15 @@ from math import comb
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import BY_ANSWER, Distribution
-from limen.core.task import Answers, Task, Tokens, distinct
+from limen.core.task import Answers, Tokens, distinct
 from limen.errors import BadInput, at_least
+from limen.tasks._shape import InputShape, Shaped
 
 _MOST_SUBSETS = 4096  # ask them all up to here
 
 
 @dataclass(frozen=True)
-class SparseAverage(Task):
+class SparseAverage(Shaped):
     """n+q tokens: z_0 … z_{n-1} as 0 (for -1) or 1, then positions y_1 < … < y_q in 0..n-1 (shared ids).
 
     >>> int(SparseAverage(n=5, q=2).answer(np.array([1, 0, 0, 1, 1, 1, 3])))
@@ -40,20 +41,8 @@ class SparseAverage(Task):
             raise BadInput(f"sparse_average: q must be at most n = {self.n}, got {self.q}")
 
     @property
-    def vocab(self) -> int:
-        return max(self.n, 2)
-
-    @property
-    def length(self) -> int:
-        return self.n + self.q
-
-    @property
-    def answers(self) -> int:
-        return self.q + 1
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=max(self.n, 2), length=self.n + self.q, answers=self.q + 1, cut=self.n)
 
     def alphabets(self) -> list[tuple[range, int]]:
         return [(range(2), self.n), (range(self.n), self.q)]

@@ -19,6 +19,7 @@ from limen.errors import at_least
 from limen.tasks._counts import subsets
 from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import draw, exists, near_misses
+from limen.tasks._shape import InputShape
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,8 @@ class ThreeSum(ModularSums):
         at_least(self, n=2, M=3)
 
     @property
-    def length(self) -> int:
-        return self.n + 1
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.M, length=self.n + 1, answers=2, cut=self.n)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """q uniform; yes: x uniform with one pair put in; no: of v and -q-v always the same one.

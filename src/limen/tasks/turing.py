@@ -16,16 +16,17 @@ from typing import Literal
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import BY_ANSWER, Distribution
-from limen.core.task import Answers, Task, Tokens, balanced, uniform
+from limen.core.task import Answers, Tokens, balanced, uniform
 from limen.errors import at_least
 from limen.tasks._counts import power_and
 from limen.tasks._orders import in_order, nearly_equal
+from limen.tasks._shape import InputShape, Shaped
 
 BLANK = 2
 
 
 @dataclass(frozen=True)
-class Turing(Task):
+class Turing(Shaped):
     """n+1 tokens: the blank 2, then n digits 0 or 1, the highest first; the sum is taken modulo 2^n.
 
     >>> Turing(n=4).answer(np.array([[2, 0, 1, 1, 0], [2, 0, 1, 1, 1]])).tolist()
@@ -42,20 +43,8 @@ class Turing(Task):
         at_least(self, n=2)
 
     @property
-    def vocab(self) -> int:
-        return 3
-
-    @property
-    def length(self) -> int:
-        return self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return 1 + self.n // 2
+    def shape(self) -> InputShape:
+        return InputShape(vocab=3, length=self.n + 1, answers=2, cut=1 + self.n // 2)
 
     def alphabets(self) -> list[tuple[range, int]]:
         return [(range(BLANK, BLANK + 1), 1), (range(2), self.n)]

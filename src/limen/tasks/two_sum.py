@@ -18,6 +18,7 @@ from limen.core.task import Answers, Tokens, balanced, uniform
 from limen.errors import at_least
 from limen.tasks._counts import subsets
 from limen.tasks._modular import ModularSums
+from limen.tasks._shape import InputShape
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,8 @@ class TwoSum(ModularSums):
         at_least(self, n=1, M=3)
 
     @property
-    def length(self) -> int:
-        return self.n + 1
-
-    @property
-    def cut(self) -> int:
-        return self.n
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.M, length=self.n + 1, answers=2, cut=self.n)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """q uniform; x uniform on what is no partner, and one partner put in for yes; hard: x is -q ± 1."""

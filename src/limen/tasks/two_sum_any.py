@@ -21,6 +21,7 @@ from limen.errors import at_least
 from limen.tasks._counts import largest, signed_subsets
 from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import draw, exists, near_misses
+from limen.tasks._shape import InputShape
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,8 @@ class TwoSumAny(ModularSums):
         at_least(self, n=2, M=3)
 
     @property
-    def length(self) -> int:
-        return self.n
-
-    @property
-    def cut(self) -> int:
-        return self.n // 2
+    def shape(self) -> InputShape:
+        return InputShape(vocab=self.M, length=self.n, answers=2, cut=self.n // 2)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Yes: uniform, a pair put in; no: of v and -v always the same one; hard: sums miss 0 by one."""

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from limen.theorems._case import Sides as Sides
     from limen.theorems._stated import stated as stated
     from limen.theorems._states import power_of_two as power_of_two
+    from limen.theorems._states import told_apart as told_apart
 
 _WORDS = dict.fromkeys(("Accuracy", "Case", "Sides"), "_case") | {
     "stated": "_stated",
     "power_of_two": "_states",
+    "told_apart": "_states",
 }
 
 

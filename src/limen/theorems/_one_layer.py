@@ -15,8 +15,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
-from limen.theorems._case import Case
-from limen.theorems._question import read_stack, read_task
+from limen.theorems._case import Case, read_stack, read_task
 from limen_check.cannot import architecture as stacks
 from limen_check.cannot.bound import BETWEEN, FAMILIES
 from limen_check.cannot.depth import Case as Question

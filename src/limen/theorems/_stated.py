@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from limen.core.certificate import Bound
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
-from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems._case import Accuracy, Case, Sides, question
 from limen.theorems._lowest import lowest
-from limen.theorems._question import question
 from limen_check import Refused
 from limen_check.cannot import depth
 
@@ -41,8 +41,16 @@ def as_certificate(theorem: str, case: Case, sides: Sides | Accuracy) -> Bound:
         steps=case.steps,
         route=case.route,
         sizes=dict(case.sizes),
-        needs_bits=sides.needs if isinstance(sides, Sides) else None,
-        has_bits=sides.has if isinstance(sides, Sides) else None,
+        **_sides(sides),
         ceiling=str(Fraction(sides.ceiling)) if isinstance(sides, Accuracy) else None,
         distribution=sides.distribution if isinstance(sides, Accuracy) else None,
     )
+
+
+def _sides(sides: Sides | Accuracy) -> dict[str, Any]:
+    """The fields of a certificate that say both sides."""
+    if isinstance(sides, Accuracy):
+        return {}
+    if sides.unit == "bits":
+        return {"needs_bits": sides.needs, "has_bits": sides.has}
+    return {"unit": sides.unit, "needs": sides.needs, "has": sides.has}

@@ -10,7 +10,8 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.tasks.facts import chain
-from limen.theorems._case import Case
+from limen.theorems._case import Case, read_task
+from limen_check import Refused
 
 
 def power_of_two(task: Task) -> int:
@@ -36,6 +37,14 @@ def without_state(case: Case) -> NoStatement | None:
     except BadInput as error:  # the levels do not reach so far
         return NoStatement(str(error))
     return None
+
+
+def told_apart(task: Task, t: int) -> int | None:
+    """⌈log₂ #rows(t)⌉ as the inequality has it; None where no closed form is known."""
+    try:
+        return read_task(task).rows(t).bits()
+    except Refused:
+        return None
 
 
 def answered(task: Task) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from limen.errors import BadInput
-from limen.training.attempt import attempt, ended, lost
-from limen.training.spec import Spec, written
+from limen.training.attempt import attempt, ended, lost, sent
+from limen.training.batches import batches
+from limen.training.spec import Spec
 from limen.training.sweep import Deliver, Runs
 
 _PATIENCE = 10  # seconds until a scheduler must have answered
@@ -27,13 +30,20 @@ def cluster(address: str) -> Runs:
             raise BadInput(f"no Dask scheduler responds at {address}: {error}") from error
         with client:
             futures = {
-                client.submit(attempt, written(spec), key=f"limen-{spec.digest}", pure=False): spec
-                for spec in specs
+                client.submit(attempt, sent(some), key=f"limen-{_digest(some)}", pure=False): some
+                for some in batches(specs, max(1, sum(client.nthreads().values())))
             }
             for future in as_completed(futures, loop=client.loop):
                 try:
-                    deliver(ended(future.result()))
+                    results = ended(future.result())
                 except KilledWorker as error:
-                    deliver(lost(futures[future], f"its worker died repeatedly: {error}"))
+                    results = lost(futures[future], f"its worker died repeatedly: {error}")
+                for one in results:
+                    deliver(one)
 
     return runs
+
+
+def _digest(specs: list[Spec]) -> str:
+    """The name of a batch on the cluster."""
+    return hashlib.sha256(sent(specs)).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Forward passes for training: vectors are read out only where an answer is due."""
+"""Forward passes for training: after the last mixer only the vectors where an answer is due are needed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ else:
     torch = lazy_loader.load("torch")
 
 
-def streams(model: Model, tokens: torch.Tensor) -> list[torch.Tensor]:
-    """The vectors of all positions after each layer."""
+def streams(model: Model, tokens: torch.Tensor, due: torch.Tensor) -> list[torch.Tensor]:
+    """The vectors after each layer where an answer is due: (rows, due, width)."""
     x, after = model.embedded(tokens), []
-    for i in range(len(model.frame.architecture.layers)):
+    *before, last = range(len(model.frame.architecture.layers))
+    for i in before:
         x = model.layer(i, x, at_once)
-        after.append(x)
-    return after
+        after.append(at(x, due))
+    return [*after, model.locally(last, at(model.mixed(last, x, at_once), due))]
 
 
 def at(x: torch.Tensor, due: torch.Tensor) -> torch.Tensor:

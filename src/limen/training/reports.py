@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from limen.core.measurement import Outcome, outcome
 from limen.core.report import Report
 from limen.training.judged import JudgedCell, Section
 from limen.training.recipes import Recipe
+from limen.training.results import Failure
 from limen.training.run import RunResult
 from limen.training.spec import Spec
 from limen.training.sweep import Swept
@@ -82,13 +83,14 @@ class ExperimentReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
-    """One run alone: it has no control, so a failure is no statement."""
+    """One run.  Alone it has no control, so a failure is no statement; in a grid another run may be one."""
 
     experiment: str | None
     task: str
     architecture: str
     start: str
     seed: int
+    rate: float
     steps: int
     accuracy: float
     judged: int  # fresh inputs
@@ -101,18 +103,58 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
     state_bits: int | None
     needs_bits: int | None
     provable: bool
-    control: None
+    control: str | None  # the digest of the run of its grid that learned
     learned: Outcome
     versions: dict[str, str]
     shifts: dict[str, float]
     curve: tuple[tuple[int, float, float], ...]  # step, loss, accuracy
     seconds: float
+    together: int  # runs that were trained as one
     digest: str
     model: str | UnsetType = UNSET  # the folder it was saved in
 
     @property
     def headline(self) -> str:
         return f"{self.accuracy:.1%} right: {self.task} by {self.architecture}, start {self.start}"
+
+
+class FailureReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a grid that ended without a result."""
+
+    seed: int
+    rate: float
+    error: str
+    digest: str
+
+
+class GridReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
+    """One task and one stack, trained once for each seed and rate.
+
+    A run that failed is NOT LEARNED where another run of the grid learned in as many steps: seed and rate
+    made the difference.  Where none learned, there is no statement.
+    """
+
+    experiment: str | None
+    task: str
+    architecture: str
+    seeds: tuple[int, ...]
+    rates: tuple[float, ...]
+    runs: tuple[TrainReport, ...]  # by seed, then by rate
+    failures: tuple[FailureReport, ...]
+    folder: str
+
+    @property
+    def learned(self) -> int:
+        return sum(run.learned is Outcome.LEARNED for run in self.runs)
+
+    @property
+    def headline(self) -> str:
+        runs = len(self.seeds) * len(self.rates)
+        return f"{self.learned} of {runs} runs learned {self.task} by {self.architecture}"
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
 
 
 class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
@@ -148,14 +190,18 @@ class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):
         return f"{self.experiment}: {len(self.rows)} runs"
 
 
-def train_report(result: RunResult, name: str | None, folder: Path | None) -> TrainReport:
+def train_report(
+    result: RunResult, name: str | None, folder: Path | None, control: RunResult | None = None
+) -> TrainReport:
     m = result.measurement
+    learned = outcome([m], None if control is None else [control.measurement], THRESHOLD)
     return TrainReport(
         experiment=name,
         task=m.task,
         architecture=m.architecture,
         start=m.start,
         seed=m.seed,
+        rate=result.spec.rate,
         steps=m.steps,
         accuracy=m.accuracy,
         judged=result.spec.judged,
@@ -168,14 +214,40 @@ def train_report(result: RunResult, name: str | None, folder: Path | None) -> Tr
         state_bits=m.state_bits,
         needs_bits=m.needs_bits,
         provable=m.provable,
-        control=None,
-        learned=outcome([m], None, THRESHOLD),
+        control=control.digest if control is not None and learned is Outcome.NOT_LEARNED else None,
+        learned=learned,
         versions=dict(m.versions),
         shifts=result.shifts,
         curve=tuple(result.curve),
         seconds=result.made.cpu_seconds,
+        together=result.made.together,
         digest=result.digest,
         model=UNSET if folder is None else str(folder),
+    )
+
+
+def grid_report(
+    specs: Sequence[Spec], kept: Mapping[str, RunResult | Failure], name: str | None, folder: Path
+) -> GridReport:
+    """The runs of a grid from their results, by digest."""
+    ended = [kept[spec.digest] for spec in specs if spec.digest in kept]
+    runs = [one for one in ended if isinstance(one, RunResult)]
+    reached = [run for run in runs if outcome([run.measurement], None, THRESHOLD) is Outcome.LEARNED]
+    control = min(reached, key=lambda run: run.measurement.steps, default=None)
+    task, stack = specs[0].read()
+    return GridReport(
+        experiment=name,
+        task=str(task),
+        architecture=str(stack),
+        seeds=tuple(dict.fromkeys(spec.seed for spec in specs)),
+        rates=tuple(dict.fromkeys(spec.rate for spec in specs)),
+        runs=tuple(train_report(run, name, None, control) for run in runs),
+        failures=tuple(
+            FailureReport(seed=one.spec.seed, rate=one.spec.rate, error=one.error, digest=one.digest)
+            for one in ended
+            if isinstance(one, Failure)
+        ),
+        folder=str(folder),
     )
 
 

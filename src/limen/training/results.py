@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,7 @@ from limen.training.run import RunResult
 from limen.training.spec import Spec
 
 _FAILED = ".failed.json"
+Kind = TypeVar("Kind")
 
 
 class Failure(
@@ -68,6 +70,15 @@ def results(folder: Path, wanted: Iterable[str] | None = None) -> list[RunResult
     ]
 
 
+def ended(folder: Path, wanted: Iterable[str]) -> dict[str, RunResult | Failure]:
+    """What became of the runs with these digests; those that are not there yet are left out."""
+    names = set(wanted)
+    paths = [folder / f"{name}{_FAILED}" for name in sorted(names & digests(folder)[1])]
+    failed = [_decoded(content_of(path), Failure, str(path)) for path in paths]
+    both: list[RunResult | Failure] = [*results(folder, names), *failed]
+    return {one.digest: one for one in both}
+
+
 def read_lines(path: Path) -> list[RunResult]:
     """Results kept as lines of one file."""
     return [_read(line, f"{path}, line {i}") for i, line in enumerate(content_of(path).splitlines(), 1)]
@@ -81,10 +92,7 @@ def write_lines(path: Path, results: Iterable[RunResult]) -> None:
 
 def _read(content: bytes, what: str) -> RunResult:
     """The result in a file; raises if its digest is not that of its spec."""
-    try:
-        result = msgspec.json.decode(content, type=RunResult)
-    except msgspec.MsgspecError as error:
-        raise BadInput(f"{what}: {error}") from error
+    result = _decoded(content, RunResult, what)
     if result.digest != result.spec.digest:
         raise BadInput(f"{what}: its spec has the digest {result.spec.digest}, it says {result.digest}")
     measured = result.measurement
@@ -93,3 +101,10 @@ def _read(content: bytes, what: str) -> RunResult:
     ):
         raise BadInput(f"{what}: accuracy, best, chance and floor are between 0 and 1")
     return result
+
+
+def _decoded(content: bytes, kind: type[Kind], what: str) -> Kind:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"{what}: {error}") from error

@@ -26,6 +26,9 @@ _RANGE = 3.0  # deviations to each side that have codes
 _SLOW = 0.95  # how much of the past mean and deviation is kept at each batch
 
 
+StateCodes = dict[str, tuple["torch.Tensor", "torch.Tensor"]]  # by number of a state: its mean and deviation
+
+
 class Rounding:
     """The codes of every number of the states, learned from the batches it has seen."""
 
@@ -36,7 +39,7 @@ class Rounding:
                 f"{model.frame.architecture}: p is for fixed-size states, and a full layer has none"
             )
         self.bits = [[part.p for part in layer.parts] for layer in model.frame.architecture.layers]
-        self.codes: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.codes: StateCodes = {}
 
     def __call__(self, state: State, learn: bool) -> State:
         """The state with every number of the parts that say p rounded."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -14,21 +15,24 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from limen.core.architecture import Architecture
 from limen.core.measurement import Measurement
 from limen.core.numbers import Precision
 from limen.errors import BadInput
-from limen.model.model import Model
+from limen.mixers.recurrence.libraries import libraries
+from limen.model.model import Frame, Model
 from limen.model.run import run as count
 from limen.training.against import proposer
 from limen.training.lesson import Lesson, lesson_of
 from limen.training.limits import limits
+from limen.training.pupil import Pupil
 from limen.training.rounded import Rounding
 from limen.training.shortcuts import Shortcut, shortcut
 from limen.training.spec import Spec
 from limen.training.start import frame_of, grown, started
-from limen.training.train import Pupil, Seen, Taught, Watch, train
+from limen.training.train import Seen, Taught, Watch, train
 
 if TYPE_CHECKING:
     import torch
@@ -51,13 +55,15 @@ _PRECISIONS = (
 class Made:
     """When, where and how long; the only part of a result that differs from run to run.
 
-    `machine` names the instructions that torch uses: others add in another order and round otherwise.
+    `machine` names the instructions that torch uses: others add in another order and round otherwise, as do
+    runs that are trained together.  Of these each has its share of the time.
     """
 
     date: str
     machine: str
     seconds: float
     cpu_seconds: float
+    together: int = 1  # runs that were trained as one
 
 
 class RunResult(
@@ -91,11 +97,24 @@ class RunResult(
 
 def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]:
     """The result of training and testing, and the model after the last step."""
+    return run_together([spec], watch)[0]
+
+
+def run_together(specs: Sequence[Spec], watch: Watch = lambda seen: None) -> list[tuple[RunResult, Model]]:
+    """The results and models of specs that differ in seed, rate and start alone, trained as one."""
     torch.set_num_threads(1)  # one core a run: two threads cost more than they bring at these sizes
+    clocks = np.array([time.perf_counter(), time.process_time()])
+    lesson = lesson_of(specs[0])
+    taught = _taught(specs, lesson, watch)
+    shares = (np.array([time.perf_counter(), time.process_time()]) - clocks) / len(specs)
+    return [(_judged(pupil, course, shares, len(specs)), pupil.model) for pupil, course in taught]
+
+
+def _judged(pupil: Pupil, taught: Taught, shares: NDArray[np.float64], together: int) -> RunResult:
+    """The result on fresh inputs; `shares`: of the time for training, in seconds and CPU-seconds."""
     clocks = time.perf_counter(), time.process_time()
+    spec, lesson = pupil.spec, pupil.lesson
     task, stack = spec.read()
-    lesson = lesson_of(spec)
-    pupil, taught = _taught(spec, lesson, watch)
     rng = np.random.default_rng([spec.seed, 3])
     accuracy = pupil.accuracy(rng, spec.judged)
     shifts = _shifted(pupil, rng) if spec.shifts else {}
@@ -123,10 +142,11 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]
     made = Made(
         datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         f"{platform.machine()} ({torch.backends.cpu.get_cpu_capability()}), {platform.system()}",
-        round(time.perf_counter() - clocks[0], 1),
-        round(time.process_time() - clocks[1], 1),
+        round(float(shares[0]) + time.perf_counter() - clocks[0], 1),
+        round(float(shares[1]) + time.process_time() - clocks[1], 1),
+        together,
     )
-    result = RunResult(
+    return RunResult(
         digest=spec.digest,
         spec=spec,
         measurement=measured,
@@ -135,22 +155,29 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]
         shifts=shifts,
         made=made,
     )
-    return result, pupil.model
 
 
-def _taught(spec: Spec, lesson: Lesson, watch: Watch) -> tuple[Pupil, Taught]:
-    """The trained pupil; where the spec says so, a smaller stack is trained first and then grown."""
+def _taught(specs: Sequence[Spec], lesson: Lesson, watch: Watch) -> list[tuple[Pupil, Taught]]:
+    """The trained pupils; where the specs say so, a smaller stack is trained first and then grown."""
+    spec = specs[0]
     proposes = None if spec.against is None else proposer(spec.against)
-    pupil = _pupil(
-        spec, lesson, started(spec, lesson, frame_of(spec, lesson, spec.first or spec.architecture))
-    )
+    frame = frame_of(spec, lesson, spec.first or spec.architecture)
+    pupils = [_pupil(one, lesson, started(one, lesson, frame)) for one in specs]
     if spec.first is None:
-        return pupil, train(pupil, spec.steps, watch, proposes)
-    first = train(pupil, spec.first_steps, watch, proposes)
-    generator = torch.Generator().manual_seed(spec.seed + 1)
-    pupil = _pupil(spec, lesson, grown(pupil.model, frame_of(spec, lesson, spec.architecture), generator))
-    then = train(pupil, spec.steps, lambda seen: watch(_later(seen, spec)), proposes)
-    return pupil, Taught([*first.curve, *(_later(seen, spec) for seen in then.curve)], then.steps, then.stop)
+        return list(zip(pupils, train(pupils, spec.steps, watch, proposes), strict=True))
+    first = train(pupils, spec.first_steps, watch, proposes)
+    frame = frame_of(spec, lesson, spec.architecture)
+    pupils = [_pupil(pupil.spec, lesson, _grown(pupil, frame)) for pupil in pupils]
+    then = train(pupils, spec.steps, lambda seen: watch(_later(seen, spec)), proposes)
+    both = [
+        Taught([*a.curve, *(_later(seen, spec) for seen in b.curve)], b.steps, b.stop)
+        for a, b in zip(first, then, strict=True)
+    ]
+    return list(zip(pupils, both, strict=True))
+
+
+def _grown(pupil: Pupil, frame: Frame) -> Model:
+    return grown(pupil.model, frame, torch.Generator().manual_seed(pupil.spec.seed + 1))
 
 
 def _later(seen: Seen, spec: Spec) -> Seen:
@@ -206,4 +233,5 @@ def _versions() -> dict[str, str]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "torch": str(torch.__version__),
         "numpy": np.__version__,
+        "rule": "C" if libraries().by_real else "torch",  # who runs matrix memories: they round differently
     }

@@ -9,6 +9,7 @@ from itertools import combinations
 from math import ceil, comb, isfinite
 from operator import mul
 
+from limen_check.can.rational import Rational
 from limen_check.can.vectors import ZERO, Format, exp_above, power
 from limen_check.files import expect, need
 
@@ -75,6 +76,6 @@ def _of_set(y: tuple[int, ...], scores: list[Ends], unit: Fraction) -> Fraction:
     even, stray = (1 + x + x * x) * (1 + _EXP) / (1 - _EXP), ZERO  # e^x ≤ 1 + x + x²
     if others:
         gap = (low - max(others)) * unit * (1 - 2 * u)
-        stray = Fraction(N - q, q) * even * exp_above(-gap) * (1 + 4 * _EXP)
+        stray = Rational(N - q, q) * even * exp_above(-gap) * (1 + 4 * _EXP)
     rounds = (2 * N + 8) * u / (1 - (2 * N + 8) * u)
     return even - 1 + 2 * stray + 2 * rounds * (even + stray) + N * power(-1000)  # and what is subnormal

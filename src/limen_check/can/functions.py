@@ -10,20 +10,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import floor
 
+from limen_check.can.rational import Rational
 from limen_check.can.vectors import ONE, ZERO, Format, Interval, power
 
 Function = Callable[[Fraction, Fraction, Format], Interval]  # an interval in, an interval out
-_LN2 = Fraction("0.693147180559945309417232121458176568075500134360255254120680")  # within 10^-60
+_LN2 = Rational("0.693147180559945309417232121458176568075500134360255254120680")  # within 10^-60
 _FAR = 1 << 11  # beyond e^±2048 nobody looks
 
 
 def exponential(x: Fraction) -> Interval:
     """e^x, as it is computed, before it is rounded."""
-    x = max(min(x, Fraction(_FAR)), Fraction(-_FAR))
+    x = max(min(x, Rational(_FAR)), Rational(-_FAR))
     whole = floor(x / _LN2)
-    r, term, total = Fraction(round((x - whole * _LN2) * (1 << 96)), 1 << 96), ONE, ONE
+    r, term, total = Rational(round((x - whole * _LN2) * (1 << 96)), 1 << 96), ONE, ONE
     for i in range(1, 32):  # 0 ≤ r < 0.7: the rest is below 2^-100
-        term = Fraction(floor(term * r / i * (1 << 128)), 1 << 128)
+        term = Rational(floor(term * r / i * (1 << 128)), 1 << 128)
         total += term
     return power(whole) * total * (1 - power(-16)), power(whole) * total * (1 + power(-16))
 
@@ -51,7 +52,7 @@ def silu(lo: Fraction, hi: Fraction, f: Format) -> Interval:
     if lo >= 0 or (lo == hi and lo >= -80):
         images = [_over_one_plus(x, e, f) for x in (lo, hi) for e in exponential(-x)]
         return f.rn(min(images)), f.rn(max(images))
-    least = 2 * lo * exponential(lo)[1] if lo == hi else Fraction(-3, 10)
+    least = 2 * lo * exponential(lo)[1] if lo == hi else Rational(-3, 10)
     return f.rn(least), silu(hi, hi, f)[1] if hi > 0 else ZERO
 
 

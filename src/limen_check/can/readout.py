@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from limen_check.can.rational import Rational
 from limen_check.can.state import State
 from limen_check.can.tasks import Class, Decision, Number, Piece
 from limen_check.can.vectors import ONE, ZERO, Form, Format, Interval, Vec, level
@@ -52,7 +53,7 @@ class Digits(NamedTuple):
         Two answers differ in a digit, by 2y_i or more, but for the roundings of two sums of `bits` numbers.
         """
         if set(ends) == {ONE} and self.bits * f.u <= 1:
-            return Fraction(2)  # whole numbers up to `bits`: exact
+            return Rational(2)  # whole numbers up to `bits`: exact
         logit = self.bits * max(map(abs, ends))
         error = f.inside(logit, self.bits, None)
         need(2 * logit <= f.largest, "a logit overflows")
@@ -109,8 +110,9 @@ def _bit(x: Vec, column: int, where: str) -> Iterator[tuple[Number, int]]:
     need(len(fields) <= 1 and (bool(fields) or base == 0), f"{where} mixes fields, or is constant")
     for n in fields:
         need(isinstance(n, Number), f"{where} mixes fields")
-        rows = list(zip(x.keys[n], terms[n].rows(), strict=True))
-        bits = [j for j in range(62) if all(base + v == (r >> j & 1) for r, v in rows)]
+        levels = [{ZERO: 0, ONE: 1}.get(base + v) for v in terms[n].levels]
+        rows = list(zip(x.keys[n], map(levels.__getitem__, terms[n].at), strict=True))
+        bits = [j for j in range(62) if all(v == r >> j & 1 for r, v in rows)]
         need(len(bits) > 0, f"{where} is no bit of a number")
         yield n, bits[0]  # type: ignore[misc]
 
@@ -169,4 +171,4 @@ def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     need(all(1 <= k < len(A) for k, _ in thresholds), "a threshold that no count meets")
     lo, hi = apart.const + apart.err[0], apart.const + apart.err[1]
     yes, no = min(b + A[k] for k, b in thresholds) + lo, -max(b + A[k - 1] for k, b in thresholds) - hi
-    return Fraction(min(yes, no))
+    return Rational(min(yes, no))

@@ -10,6 +10,7 @@ from math import gcd, lcm
 from operator import mul
 from typing import Any
 
+from limen_check.can.rational import Rational
 from limen_check.can.vectors import ONE, ZERO, Column, Format, Vec, above, level, power
 from limen_check.files import need
 
@@ -41,21 +42,26 @@ class Table:
         yield from ([sum(map(mul, x, y)) for y in keys] for x in _rows(self.q))
 
     def fractions(self) -> Iterator[Fraction]:
-        yield from (Fraction(v, self.den) for row in self.all() for v in row)
+        yield from (Rational(v, self.den) for row in self.all() for v in row)
+
+    def plus(self, B: Column) -> tuple[int, Iterator[list[int]]]:
+        """A denominator, and for each query row all ⟨q[a], k[b]⟩ + B[b] times it."""
+        scale, [(levels, at)] = _integers([B])
+        add = [levels[i] * self.den for i in at]
+        rows = ([v * scale + z for v, z in zip(row, add, strict=True)] for row in self.all())
+        return self.den * scale, rows
 
     def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
         if self.words is not None and B.fixed:
             return self.words._replace(top=self.words.top.plus(Column(B.levels, self.words.top.at)))
-        scale, choice, top, misses = lcm(*(v.denominator for v in B.levels)), [], [], []
-        add, den = [int(v * scale) * self.den for v in B.rows()], self.den * scale
-        for row in self.all():
-            scores = [v * scale + z for v, z in zip(row, add, strict=True)]
+        choice, top, misses, (den, rows) = [], [], [], self.plus(B)
+        for scores in rows:
             choice.append(scores.index(max(scores)))
             first = scores.pop(choice[-1])
-            top.append(Fraction(first, den))
+            top.append(Rational(first, den))
             misses.append(first - max(scores, default=0))
-        return Best(tuple(choice), Column.of(top), Fraction(min(misses), den))
+        return Best(tuple(choice), Column.of(top), Rational(min(misses), den))
 
     def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
@@ -76,7 +82,7 @@ def _rows(side: Sequence[tuple[Sequence[Any], Sequence[int]]]) -> Iterator[tuple
 def _words(q: Side, k: Side, den: int) -> Best | None:
     """R7: key rows that are words, all different, all of one length.  O(rows), not O(rows²)."""
     ends = [[(min(levels), max(levels)) for levels, _ in side] for side in (q, k)]
-    c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*ends, strict=True) if y > x), ZERO)
+    c = next((Rational(b - a, y - x) for (a, b), (x, y) in zip(*ends, strict=True) if y > x), ZERO)
     if c <= 0:
         return None
     up, down = c.numerator, c.denominator  # r is over `down`
@@ -96,8 +102,8 @@ def _words(q: Side, k: Side, den: int) -> Best | None:
     g = gcd(*(v for levels, _ in k for v in levels))
     two = all(len(levels) <= 2 for levels, _ in k)
     δ = min((y - x for x, y in ends[1] if y > x), default=0) if two else 0
-    top = (c * norms.pop() + Fraction(along.pop(), down)) / den
-    return Best(choice, level(top, len(choice)), c * max(Fraction(g * g), Fraction(δ * δ, 2)) / den)
+    top = (c * norms.pop() + Rational(along.pop(), down)) / den
+    return Best(choice, level(top, len(choice)), c * max(Rational(g * g), Rational(δ * δ, 2)) / den)
 
 
 class Scores:

@@ -8,6 +8,7 @@ from math import gcd, lcm
 from operator import mul
 from typing import Any
 
+from limen_check.can.rational import Rational
 from limen_check.can.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
 from limen_check.can.vectors import Column, Format, Matrix, Vec, exp_above
 from limen_check.files import Model, Refused, expect, need, typed
@@ -41,9 +42,9 @@ def projections(call: Call, width: int) -> Shapes:
 
 def growth(f: Format, length: int) -> tuple[bool, Fraction]:
     """Whether sums of so many numbers ≥ 0 are within 1/8, and the factor that they are within."""
-    room, n, log = length * f.acc, Fraction(length), length.bit_length()  # e^log > n
+    room, n, log = length * f.acc, Rational(length), length.bit_length()  # e^log > n
     short = room * 8 <= 1
-    return short, 1 / (1 - room) if short else min(n, exp_above(min(room, Fraction(log))))
+    return short, 1 / (1 - room) if short else min(n, exp_above(min(room, Rational(log))))
 
 
 class State:
@@ -60,7 +61,7 @@ class State:
         self.length = sum(c.count for c in self.text)
         need(self.length > 0, "an empty input")
         self.short, self.grown = growth(f, self.length)
-        self.number = lru_cache(None)(lambda v: f.rn(Fraction(v)))
+        self.number = lru_cache(None)(lambda v: f.rn(Rational(v)))
         self.matrix, self._table = lru_cache(None)(self._matrix), lru_cache(64)(self._columns)
         looks, self.recode = hints.get("looks", []), hints.get("recode", {})
         typed(looks, [[int | str]], "hints: looks")
@@ -189,11 +190,11 @@ def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list
     for c, column in columns.items():
         den = lcm(*(v.denominator for v in column.levels))
         values = list(map([int(v * den) for v in column.levels].__getitem__, column.at))
-        made, const[c] = values[:1], Fraction(values[0], den)
+        made, const[c] = values[:1], Rational(values[0], den)
         for n, w in digits.items():
             more = [values[i * w] - values[0] for i in keys[n]]
             made = [low + high for high in more for low in made]  # row low + i·w, low below w
-            parts[n][c] = Column.of([Fraction(v, den) for v in more])
+            parts[n][c] = Column.of([Rational(v, den) for v in more])
         need(made[:size] == values, "a table is no sum over digits")
     out = Vec.of(const)
     for n, part in parts.items():

@@ -6,25 +6,27 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, product
 from math import ceil, prod
 from typing import Any, NamedTuple
 
+from limen_check.can.rational import Rational
 from limen_check.files import need
 
 Interval = tuple[Fraction, Fraction]
 Matrix = Mapping[int, Mapping[int, Fraction]]  # column -> row -> what is not 0
-ZERO, ONE = Fraction(0), Fraction(1)
+ZERO: Fraction = Rational(0)
+ONE: Fraction = Rational(1)
 NONE: Interval = (ZERO, ZERO)
 Joint = namedtuple("Joint", "fields")  # several plain fields at once: a row is a tuple of theirs
 _VALUES = 1 << 10  # of a number that are looked at one by one
 
 
 def power(e: int) -> Fraction:
-    return Fraction(1 << e) if e >= 0 else Fraction(1, 1 << -e)
+    return Rational(1 << e) if e >= 0 else Rational(1, 1 << -e)
 
 
 def exponent(x: Fraction) -> int:
@@ -46,14 +48,14 @@ assert all(root**32 >= power(i) for i, root in enumerate(_ROOTS))  # so root i i
 
 def exp_above(x: Fraction) -> Fraction:
     """At least e^x, and down to e^-65536 at most 3 % more, since 1.4426950408 < log₂e < 1.4426950409."""
-    x = max(x, Fraction(-1 << 16))  # keeps numbers short
-    whole, part = divmod(ceil(32 * x * Fraction(14426950408 + (x > 0), 10**10)), 32)
+    x = max(x, Rational(-1 << 16))  # keeps numbers short
+    whole, part = divmod(ceil(32 * x * Rational(14426950408 + (x > 0), 10**10)), 32)
     return power(whole) * _ROOTS[part]
 
 
 def grain(x: Fraction) -> Fraction:
     """The largest power of two that divides the numerator of x ≠ 0, over its denominator: x is a multiple."""
-    return Fraction(x.numerator & -x.numerator, x.denominator)
+    return Rational(x.numerator & -x.numerator, x.denominator)
 
 
 class Format(NamedTuple):
@@ -83,7 +85,7 @@ class Format(NamedTuple):
         n, d = x.numerator << max(0, -e), x.denominator << max(0, e)
         whole, rest = divmod(n, d)
         whole += 2 * rest > d or (2 * rest == d and whole & 1)
-        y = Fraction(whole << max(0, e), 1 << max(0, -e))
+        y = Rational(whole << max(0, e), 1 << max(0, -e))
         need(abs(y) <= self.largest, "a number overflows")
         return y
 
@@ -313,8 +315,10 @@ class Vec:
             forms[c] = Form.sum([(Form(form.const), ONE), *parts], form.err)
         return Vec(forms, keys)
 
-    def flat(self, names: Iterable[Any]) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    def flat(self, names: Collection[Any]) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """The plain fields that some fields are made of, and all rows of these together."""
+        if not any(isinstance(n, Joint) for n in names):
+            return tuple(names), list(product(*(self.keys[n] for n in names)))
         fields = [n.fields if isinstance(n, Joint) else (n,) for n in names]
         rows = product(*(self.keys[n] if isinstance(n, Joint) else zip(self.keys[n]) for n in names))
         return tuple(chain.from_iterable(fields)), [tuple(chain.from_iterable(row)) for row in rows]

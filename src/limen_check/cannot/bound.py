@@ -11,7 +11,17 @@ from typing import Any
 
 from limen_check.cannot import architecture, rows
 from limen_check.cannot.blocks import block_cut, block_labels
-from limen_check.cannot.depth import UNIFORM, Average, Balanced, Case, Ceiling, Sides, composition_depth
+from limen_check.cannot.depth import (
+    TOKENS,
+    UNIFORM,
+    Average,
+    Balanced,
+    Case,
+    Ceiling,
+    Sides,
+    composition_depth,
+)
+from limen_check.cannot.hidden import hidden_tokens
 from limen_check.cannot.logs import high, low, one, sets
 from limen_check.cannot.rows import without_pairs
 from limen_check.files import expect, need, rational, shown
@@ -201,12 +211,13 @@ def token_index(case: Case) -> Sides:
 THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
     "streaming_state": streaming_state, "log_linear_state": streaming_state, "window_global": window_global,
     "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
-    "block_cut": block_cut, "block_labels": block_labels,
+    "block_cut": block_cut, "block_labels": block_labels, "hidden_tokens": hidden_tokens,
 } | {route.partition("/")[0]: one_layer for route in FAMILIES}  # fmt: skip
 _SUPPOSES = {
     "block_labels": "each score of a token is one of 2^p numbers, "
     "and a block's score is a function of its tokens' scores"
 }
+_HOLDS = {"bits": "has", TOKENS: "reads"}
 _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked with it
     "streaming_state": ("streaming_state", "eva index retrieval composition facts equality disjointness"),
     "log_linear_state": ("log_linear_state", "eva index retrieval"),
@@ -218,6 +229,7 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
     "composition_depth/B4": ("two_full", "composition facts"),
     "composition_depth/E": ("three_hops", "composition facts"),
     "block_cut": ("block_cut", "dyck"),
+    "hidden_tokens": ("hidden_tokens", "equality disjointness recall"),
 }
 
 
@@ -232,14 +244,19 @@ def derived(c: Mapping[str, Any]) -> Sides | Ceiling:
 def check_bound(c: Mapping[str, Any]) -> str:
     """The sentence that is proved."""
     found, has, needs, inputs = derived(c), c["has_bits"], c["needs_bits"], c["distribution"]
+    unit = c.get("unit", "bits")
     if isinstance(found, Sides):
-        two = None not in (has, needs) and c["ceiling"] is inputs is None
-        expect(two, "has_bits and needs_bits must be said here, and no ceiling")
-        sides = f"it has {shown(found.has)} bits, surely needed are {shown(found.needs)}"
+        if "unit" in c:
+            expect(has is needs is None and unit != "bits", "bits are said as has_bits and needs_bits alone")
+            has, needs = c["has"], c["needs"]
+        two = None not in (has, needs) and c["ceiling"] is inputs is None and unit == found.unit
+        expect(two, f"both sides must be said here in {found.unit}, and no ceiling")
+        sides = f"it has {shown(found.has)} {unit}, surely needed are {shown(found.needs)}"
         need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
-        what = f"cannot do {c['task']}: it has at most {shown(has)} bits and needs at least {shown(needs)}"
+        most = f"{_HOLDS[unit]} at most {shown(has)} {unit}"
+        what = f"cannot do {c['task']}: it {most} and needs at least {shown(needs)}"
     else:
-        one = has is needs is None not in (c["ceiling"], inputs)
+        one = has is needs is None not in (c["ceiling"], inputs) and "unit" not in c
         expect(one, "ceiling and distribution must be said here, and no bits")
         need(inputs == found.distribution, f"the inputs are: {found.distribution}")
         ceiling = rational(c["ceiling"])

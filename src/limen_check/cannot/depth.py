@@ -23,6 +23,7 @@ _CELLS = 2048  # of false alarm rates that are looked at
 _TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; tables times bits: at most
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
+TOKENS = "tokens"  # that one token reads: what some theorems count instead of bits
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 Levels = tuple[Sequence[int], Sequence[int], Sequence[int]]  # bits β, ω, σ by level
@@ -46,6 +47,7 @@ class Sides(NamedTuple):
     # The architecture has so many bits at most, the task needs so many at least: cannot if has < needs.
     has: int
     needs: int
+    unit: str = "bits"
 
 
 class Average(NamedTuple):

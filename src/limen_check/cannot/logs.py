@@ -146,7 +146,7 @@ def highest(q: Fraction, deficit: Fraction) -> Fraction:
     below, above = q, Fraction(1)
     if not diverges(above, q, deficit):
         return above
-    for P in [64] * 48 + [192] * 24:  # what is sure to fewer places is sure
+    for P in [64] * 48 + [128] * 24:  # what is sure to fewer places is sure
         middle = Fraction((below + above) * 2**119 // 1, 2**120)
         below, above = (below, middle) if diverges(middle, q, deficit, P) else (middle, above)
     return above

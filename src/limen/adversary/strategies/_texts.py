@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
+from limen.core.certificate import WrongAnswer
+from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
+from limen.model.model import Model
 from limen.model.target import Target
+from limen.witness.certified import first_wrong
 
 Drawn = Callable[[range, int], "NDArray[np.int64]"]
+Texts = Callable[[Target, int, "Generator | None"], Tokens]
+_BATCH = 16  # so that an easy model costs no more
 _STRIDES = 2  # every place of a table, or every second one: keys and values may alternate
 
 
@@ -62,3 +71,33 @@ def _patterned(target: Target, count: int, rng: Generator, drawn: Drawn) -> Toke
             if len(at):
                 text[at] = drawn(ids, len(at))
     return texts
+
+
+@dataclass(frozen=True)
+class RandomPatterns(Strategy):
+    """Tries random texts of one pattern."""
+
+    forwards: int = 512
+
+    needs: ClassVar[Access] = Access.ANSWERS
+
+    @abstractmethod
+    def texts(self, target: Target, count: int) -> Tokens:
+        """(count, cut)."""
+
+    def search(self, target: Target) -> Searched[WrongAnswer]:
+        end = target.forwards + self.forwards
+        while target.forwards < end and not target.over:
+            answers = target.ask(self.texts(target, _BATCH))
+            if (failure := first_wrong(target, answers)) is not None:
+                return Searched(failure)
+        return Searched(None)
+
+
+def proposed(texts: Texts, model: Model, task: Task, rng: Generator, count: int) -> Tokens:
+    """Inputs to train on: such texts with their worst questions, the lowest margin first."""
+    target = Target(task, model)
+    answers = target.ask(texts(target, count, rng))
+    order, at = answers.margin.min(1).argsort(kind="stable"), answers.margin.argmin(1)
+    order = order[np.isfinite(answers.margin.min(1)[order])]  # what the task promises
+    return np.asarray(answers.inputs[order, at[order]])

@@ -89,13 +89,17 @@ class Decomposed(Searched[Collision]):
 
 @dataclass(frozen=True)
 class Decomposition(Strategy):
-    """A search with at most `rows` tables of a level at a time and a limit in seconds, in integers."""
+    """A search with at most `rows` tables of a level at a time, in integers, limited in seconds and rounds.
+
+    With `seconds` infinite it does the same work, so has the same result, on every machine.
+    """
 
     rows: int = 50_000
     seconds: float = 60.0
     seed: int = 0
     arithmetic: str = "integers(f=1,top=2,window=2)"
     first: int = 0  # round: those before were done
+    most: int | None = None  # rounds; None: as many as the time allows
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
@@ -116,7 +120,8 @@ class Decomposition(Strategy):
             steps, levels, pair = _round(talk, rng, self.rows, start + self.seconds)
             rounds += 1
             spent = time.perf_counter() - start
-            if pair is not None or levels[-1].exhaustive or spent > self.seconds:
+            over = spent > self.seconds or rounds - self.first == self.most
+            if pair is not None or levels[-1].exhaustive or over:
                 collision = None if pair is None else _certificate(talk, self.arithmetic, pair)
                 return Decomposed(collision, tuple(steps), tuple(levels), rounds, spent)
 

@@ -1,43 +1,19 @@
 """Texts of two or three values, one of them dominant, which random tests rarely draw; answers are enough."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
 
-from limen.adversary.strategies._texts import few_valued
-from limen.core.arrays import Generator, np
-from limen.core.certificate import WrongAnswer
-from limen.core.strategy import Access, Searched, Strategy
-from limen.core.task import Task, Tokens
-from limen.model.model import Model
+from limen.adversary.strategies._texts import RandomPatterns, few_valued, proposed
+from limen.core.task import Tokens
 from limen.model.target import Target
-from limen.witness.certified import first_wrong
-
-_BATCH = 16  # so that an easy model costs no more
 
 
 @dataclass(frozen=True)
-class LowEntropy(Strategy):
+class LowEntropy(RandomPatterns):
     """Tries random texts of few values."""
 
-    forwards: int = 512
-
-    needs: ClassVar[Access] = Access.ANSWERS
-
-    def search(self, target: Target) -> Searched[WrongAnswer]:
-        end = target.forwards + self.forwards
-        while target.forwards < end and not target.over:
-            answers = target.ask(few_valued(target, _BATCH))
-            if (failure := first_wrong(target, answers)) is not None:
-                return Searched(failure)
-        return Searched(None)
+    def texts(self, target: Target, count: int) -> Tokens:
+        return few_valued(target, count)
 
 
-def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """Inputs to train on: texts of few values with their worst questions, the lowest margin first."""
-    target = Target(task, model)
-    answers = target.ask(few_valued(target, count, rng))
-    order, at = answers.margin.min(1).argsort(kind="stable"), answers.margin.argmin(1)
-    order = order[np.isfinite(answers.margin.min(1)[order])]  # what the task promises
-    return np.asarray(answers.inputs[order, at[order]])
+propose = partial(proposed, few_valued)

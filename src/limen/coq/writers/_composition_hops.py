@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from limen.coq.statement import Stated, exceeds, nat, power
+from limen.coq.statement import Stated, Unstated, exceeds, nat, power
 from limen.core.graph import Component, Graph
-from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
@@ -15,11 +14,11 @@ from limen.theorems import Case
 from limen.theorems.composition_depth.levels import Levels
 
 
-def two_hops(case: Case) -> Composition | NoStatement:
+def two_hops(case: Case) -> Composition:
     """The task, where it is a composition of two hops."""
     tables = chain(case.task)
     if tables is None or tables.L != 2:
-        return NoStatement("it is stated in Coq for a composition of two hops")
+        raise Unstated("it is stated in Coq for a composition of two hops")
     return tables
 
 
@@ -34,14 +33,12 @@ class Sandwich(NamedTuple):
     s2: int
 
 
-def sandwich(case: Case) -> Sandwich | NoStatement:
+def sandwich(case: Case) -> Sandwich:
     """Bits of a stack with one full layer, in one pass; heads beside it count as standing behind."""
     graph = plain(case)
-    if isinstance(graph, NoStatement):
-        return graph
     full = [i for i, c in enumerate(graph.components) if c.full]
     if len({graph.components[i].layer for i in full}) != 1 or case.steps:
-        return NoStatement("it is stated in Coq for one layer with full heads, in one pass")
+        raise Unstated("it is stated in Coq for one layer with full heads, in one pass")
     read = {j for i in full for j in _ancestors(graph, i)}
     s, β = _bits(graph.components[i] for i in read), _bits(graph.components[i] for i in full)
     return Sandwich(s, β, _bits(graph.components) - s - β)
@@ -57,19 +54,15 @@ def one_full_holds(task: Composition, layers: Sandwich, sizes: Mapping[str, int]
     return fits and has < n_1 * (k + 1) * x1 * lg
 
 
-def one_full_stated(case: Case) -> Stated | NoStatement:
+def one_full_stated(case: Case) -> Stated:
     free = " ".join(str(case.sizes[name]) for name in ("k", "x1", "lm", "lg"))
     return _around_one(case, "chk_sound", free, one_full_holds)
 
 
 def _around_one(
     case: Case, name: str, free: str, holds: Callable[[Composition, Sandwich, Mapping[str, int]], bool]
-) -> Stated | NoStatement:
+) -> Stated:
     tables, layers = two_hops(case), sandwich(case)
-    if isinstance(tables, NoStatement):
-        return tables
-    if isinstance(layers, NoStatement):
-        return layers
     m, n_1 = tables.m, tables.n[0]
     s, β, s2 = layers
     return Stated(
@@ -102,7 +95,7 @@ def sandwich_holds(task: Composition, layers: Sandwich, sizes: Mapping[str, int]
     )
 
 
-def sandwich_stated(case: Case) -> Stated | NoStatement:
+def sandwich_stated(case: Case) -> Stated:
     return _around_one(
         case, "cannot_sandwich", " ".join(str(case.sizes[name]) for name in COVER), sandwich_holds
     )
@@ -153,28 +146,24 @@ class Thinker(NamedTuple):
         return self.w + self.s
 
 
-def two_layers(case: Case) -> TwoLayers | NoStatement:
+def two_layers(case: Case) -> TwoLayers:
     """Linear layers and then one with full heads; or two with full heads.  Linear heads may stand beside."""
     graph = plain(case)
-    if isinstance(graph, NoStatement):
-        return graph
     last = len(case.architecture.layers) - 1
     full = {c.layer for c in graph.components if c.full}
     if case.steps or not _in_layers(graph) or full not in ({last}, {0, 1}) or last not in full:
-        return NoStatement("it is stated in Coq for full heads in the last layer, or in both of two layers")
+        raise Unstated("it is stated in Coq for full heads in the last layer, or in both of two layers")
     at = [[c for c in graph.components if (c.layer == last) == end] for end in (False, True)]
     states, replies = ([_bits(c for c in part if c.full == kind) for part in at] for kind in (False, True))
     return TwoLayers(*states, *replies)
 
 
-def thinker(case: Case) -> Thinker | NoStatement:
+def thinker(case: Case) -> Thinker:
     """One layer with full heads, linear heads beside them or not, and one step of thought."""
     graph = plain(case)
-    if isinstance(graph, NoStatement):
-        return graph
     one = len(case.architecture.layers) == 1 and _in_layers(graph)
     if case.steps != 1 or not one or not any(c.full for c in graph.components):
-        return NoStatement("it is stated in Coq for one layer with full heads and one step of thought")
+        raise Unstated("it is stated in Coq for one layer with full heads and one step of thought")
     return Thinker(*(_bits(c for c in graph.components if c.full == kind) for kind in (False, True)))
 
 
@@ -195,12 +184,8 @@ def each_w_holds(task: Composition, layers: TwoLayers | Thinker, sizes: Mapping[
     )
 
 
-def two_stated(case: Case) -> Stated | NoStatement:
+def two_stated(case: Case) -> Stated:
     tables, layers = two_hops(case), two_layers(case)
-    if isinstance(tables, NoStatement):
-        return tables
-    if isinstance(layers, NoStatement):
-        return layers
     return _two(
         tables, layers, f"cannot_two_layers {{}} {_free(case)}", each_w_holds(tables, layers, case.sizes)
     )
@@ -222,12 +207,8 @@ def _two(tables: Composition, layers: TwoLayers, proof: str, holds: bool) -> Sta
     )
 
 
-def think_stated(case: Case) -> Stated | NoStatement:
+def think_stated(case: Case) -> Stated:
     tables, layer = two_hops(case), thinker(case)
-    if isinstance(tables, NoStatement):
-        return tables
-    if isinstance(layer, NoStatement):
-        return layer
     m, n_1 = tables.m, tables.n[0]
     return Stated(
         "forall M : thinker,\n"
@@ -241,13 +222,12 @@ def think_stated(case: Case) -> Stated | NoStatement:
     )
 
 
-def think_more_stated(case: Case) -> Stated | NoStatement:
+def think_more_stated(case: Case) -> Stated:
     """The first two of three hops or more: the tables above are the identity (proofs/fewer_hops.v)."""
-    tables, layer = chain(case.task), thinker(case)
+    tables = chain(case.task)
     if tables is None or tables.L < 3:
-        return NoStatement("it is stated in Coq for a composition of three hops or more")
-    if isinstance(layer, NoStatement):
-        return layer
+        raise Unstated("it is stated in Coq for a composition of three hops or more")
+    layer = thinker(case)
     (s, w), m, (n_1, *more) = layer, nat(tables.m), tables.n
     listed = " :: ".join(map(str, more))
     ns = f"(map N.to_nat (1 :: {n_1} :: {listed} :: nil)%N)"
@@ -283,12 +263,8 @@ def pairs_holds(task: Composition, layers: TwoLayers, sizes: Mapping[str, int]) 
     return exceeds(pairs_told(task, layers, h, b), G, task.N(1), a, q) and fits and counts
 
 
-def pairs_stated(case: Case) -> Stated | NoStatement:
+def pairs_stated(case: Case) -> Stated:
     tables, layers = two_hops(case), two_layers(case)
-    if isinstance(tables, NoStatement):
-        return tables
-    if isinstance(layers, NoStatement):
-        return layers
     free = " ".join(str(case.sizes[name]) for name in PAIRS)
     return _two(
         tables, layers, f"cannot_two_layers_pairs {{}} {free}", pairs_holds(tables, layers, case.sizes)
@@ -298,17 +274,17 @@ def pairs_stated(case: Case) -> Stated | NoStatement:
 # --------------------------------------------------------------------------------------------- graphs
 
 
-def plain(case: Case) -> Graph | NoStatement:
+def plain(case: Case) -> Graph:
     """The stack as a graph, where each layer reads the one before and every component has its bits."""
     parts = [part for layer in case.architecture.layers for part in layer.parts]
     if any(part.kv is not None or part.mixer.sees_future for part in parts):
-        return NoStatement("it is stated in Coq for decoders whose layers read the one before")
+        raise Unstated("it is stated in Coq for decoders whose layers read the one before")
     try:
         graph = Graph.of(case.architecture, case.task.length)
     except BadInput as error:  # it cannot read so long a text
-        return NoStatement(str(error))
+        raise Unstated(str(error)) from None
     if any(c.bits is None for c in graph.components):
-        return NoStatement("some mixer keeps every token, and its replies have no fixed size")
+        raise Unstated("some mixer keeps every token, and its replies have no fixed size")
     return graph
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from limen.coq.statement import Stated, exceeds, nat, power
+from limen.coq.statement import Stated, Unstated, exceeds, nat, power
 from limen.coq.writers._composition_hops import plain
 from limen.core.graph import Graph
-from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import Case
@@ -27,14 +26,12 @@ class Segments(NamedTuple):
     s: tuple[int, int, int]
 
 
-def segments(case: Case) -> Segments | NoStatement:
+def segments(case: Case) -> Segments:
     """Heads beside full ones count as standing behind them, a convolution that these read as before."""
     graph = plain(case)
-    if isinstance(graph, NoStatement):
-        return graph
     full = sorted({c.layer for c in graph.components if c.full})
     if len(full) > 2 or case.steps:
-        return NoStatement("it is stated in Coq for at most two full layers, in one pass")
+        raise Unstated("it is stated in Coq for at most two full layers, in one pass")
     w, s = [0, 0], [0, 0, 0]
     for i, c in enumerate(graph.components):
         if c.full:
@@ -50,11 +47,11 @@ def _beside(graph: Graph, i: int) -> bool:
     return not any(i in (*c.q, *c.kv) for c in own)
 
 
-def tables(case: Case, L: int) -> Composition | NoStatement:
+def tables(case: Case, L: int) -> Composition:
     """The task, where it is a composition of L hops."""
     hops = chain(case.task)
     if hops is None or hops.L != L:
-        return NoStatement(f"it is stated in Coq for a composition of {L} hops")
+        raise Unstated(f"it is stated in Coq for a composition of {L} hops")
     return hops
 
 
@@ -82,15 +79,11 @@ def _free(case: Case, names: Sequence[str]) -> str:
 TWO = ("w1", "h", "b", "x", "p", "q")
 
 
-def two_full(case: Case) -> tuple[Composition, Segments] | NoStatement:
+def two_full(case: Case) -> tuple[Composition, Segments]:
     """Two hops, and no linear layer before the second full one."""
     task, layers = tables(case, 2), segments(case)
-    if isinstance(task, NoStatement):
-        return task
-    if isinstance(layers, NoStatement):
-        return layers
     if not layers.κ < layers.φ:
-        return NoStatement("it is stated in Coq for two full layers, linear ones behind or beside them")
+        raise Unstated("it is stated in Coq for two full layers, linear ones behind or beside them")
     return task, layers
 
 
@@ -104,11 +97,9 @@ def two_full_holds(task: Composition, layers: Segments, sizes: Mapping[str, int]
     return exceeds(has, w1 * x, task.N(1), p, q) and fits and counts
 
 
-def two_full_stated(case: Case) -> Stated | NoStatement:
-    task_and_layers = two_full(case)
-    if isinstance(task_and_layers, NoStatement):
-        return task_and_layers
-    task, (_, _, w, (_, s, s2)) = task_and_layers
+def two_full_stated(case: Case) -> Stated:
+    task, layers = two_full(case)
+    w, (_, s, s2) = layers.w, layers.s
     sizes = f"{' '.join(map(nat, w))} 0 {nat(s)} {nat(s2)}"
     free = _free(case, TWO)
     return Stated(
@@ -117,7 +108,7 @@ def two_full_stated(case: Case) -> Stated | NoStatement:
         f"every stack of at most two full layers of {w[0]} and {w[1]} bits a reply, with linear heads\n"
         f"    of {s} bits beside the first and of {s2} beside or behind the second, answers some\n"
         "    composition of two hops wrongly",
-        two_full_holds(task, task_and_layers[1], case.sizes),
+        two_full_holds(task, layers, case.sizes),
     )
 
 
@@ -146,12 +137,8 @@ def three_holds(task: Composition, layers: Segments, sizes: Mapping[str, int]) -
     )
 
 
-def three_stated(case: Case) -> Stated | NoStatement:
+def three_stated(case: Case) -> Stated:
     task, layers = tables(case, 3), segments(case)
-    if isinstance(task, NoStatement):
-        return task
-    if isinstance(layers, NoStatement):
-        return layers
     bits = (*layers.w, *layers.s)
     return Stated(
         stacks("(phi ls <= 2)%nat", task, " ".join(map(nat, bits))),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
 from flint import fmpz
 
-from limen.coq.statement import WRITTEN, Sizes
+from limen.coq.statement import WRITTEN, Sizes, Unstated
 from limen.coq.writers._composition_cover import DIGITS, above, below
 from limen.coq.writers._composition_cover import free as covered
 from limen.coq.writers._composition_hops import (
@@ -32,7 +32,6 @@ from limen.coq.writers._composition_segments import (
 )
 from limen.coq.writers._composition_stages import StageKind
 from limen.coq.writers._lookups import between
-from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import Case
@@ -45,78 +44,60 @@ _FINER = 64  # of k to the next one
 _LESS = tuple(Fraction(i, 1000) for i in (0, 1, 3, 10, 20, 40, 80))  # values that are given up for fractions
 
 
-def each_w_sizes(case: Case, layers: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+def each_w_sizes(case: Case, layers: Callable[[Case], TwoLayers | Thinker]) -> Sizes:
     """The sizes for two hops."""
-    task = two_hops(case)
-    return task if isinstance(task, NoStatement) else _each_w_sizes(task, layers)
+    return _each_w_sizes(two_hops(case), layers(case))
 
 
-def think_more_sizes(case: Case) -> Sizes | NoStatement:
+def think_more_sizes(case: Case) -> Sizes:
     """The sizes for the first two of more hops."""
     task = chain(case.task)
     if task is None or task.L < 3:
-        return NoStatement("it is stated in Coq for a composition of three hops or more")
+        raise Unstated("it is stated in Coq for a composition of three hops or more")
     return _each_w_sizes(Composition(task.m, task.n[:1]), thinker(case))
 
 
-def _each_w_sizes(task: Composition, layers: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+def _each_w_sizes(task: Composition, layers: TwoLayers | Thinker) -> Sizes:
     """y, h, b as for route W; then the largest J for some e/c just above what each entry of z_1 loses."""
-    if isinstance(layers, NoStatement):
-        return layers
     sizes = each_w(task, layers.levels)
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
     J, c, e = _kept(y * b, layers.lost, y * h)
     n_1 = task.n[0]
-    fraction = between(layers.told(n_1, y, h, b), n_1 * J, task.N(1))
-    if isinstance(fraction, NoStatement):
-        return fraction
-    return sizes | {"J": J, "c": c, "e": e, "a": fraction[0], "q": fraction[1]}
+    a, q = between(layers.told(n_1, y, h, b), n_1 * J, task.N(1))
+    return sizes | {"J": J, "c": c, "e": e, "a": a, "q": q}
 
 
-def pairs_sizes(case: Case) -> Sizes | NoStatement:
+def pairs_sizes(case: Case) -> Sizes:
     """h, b as for route P, and all values that are possible."""
     task, layers = two_hops(case), two_layers(case)
-    if isinstance(task, NoStatement):
-        return task
-    if isinstance(layers, NoStatement):
-        return layers
     if not 0 < layers.lost < task.m or not layers.w0:
-        return NoStatement("pairs of values leave nothing open at these sizes")
+        raise Unstated("pairs of values leave nothing open at these sizes")
     sizes = pairs(task, layers.levels)
     h, b = sizes["h"], sizes["b"]
     G = max(-(-task.n[0] * b * (h - layers.lost) // h), 0)
-    fraction = between(pairs_told(task, layers, h, b), G, task.N(1))
-    if isinstance(fraction, NoStatement):
-        return fraction
-    return sizes | {"G": G, "a": fraction[0], "q": fraction[1]}
+    a, q = between(pairs_told(task, layers, h, b), G, task.N(1))
+    return sizes | {"G": G, "a": a, "q": q}
 
 
-def two_full_sizes(case: Case) -> Sizes | NoStatement:
+def two_full_sizes(case: Case) -> Sizes:
     """Those of route B4, and a fraction below log₂N_1."""
-    task_and_layers = two_full(case)
-    if isinstance(task_and_layers, NoStatement):
-        return task_and_layers
-    task, bits = task_and_layers
+    task, bits = two_full(case)
     p, q = below(task.N(1), 1, WRITTEN)
     for at in routed(case, B4):
         sizes = {name: at.sizes[name] for name in TWO[:4]} | {"p": p, "q": q}
         if two_full_holds(task, bits, sizes):
             return sizes
-    return NoStatement("the pairs of proofs/two_full.v do not reach these sizes")
+    raise Unstated("the pairs of proofs/two_full.v do not reach these sizes")
 
 
-def three_sizes(case: Case) -> Sizes | NoStatement:
+def three_sizes(case: Case) -> Sizes:
     """Those of route E, with fractions for its logarithms, and so many values less as these cost."""
     task, layers = tables(case, 3), segments(case)
-    if isinstance(task, NoStatement):
-        return task
-    if isinstance(layers, NoStatement):
-        return layers
     for at in routed(case, E):
         for sizes in _with_fractions(task, layers, at.sizes):
             if three_holds(task, layers, sizes):
                 return sizes
-    return NoStatement("the tuples of proofs/three_hops.v do not reach these sizes")
+    raise Unstated("the tuples of proofs/three_hops.v do not reach these sizes")
 
 
 def _with_fractions(task: Composition, layers: Segments, of: Mapping[str, int]) -> Iterator[Sizes]:
@@ -147,13 +128,9 @@ def _kept(of: int, lost: int, entries: int) -> tuple[int, int, int]:
     return int(fmpz((of**c - 1) >> e).root(c)) + 1, c, e
 
 
-def one_full_sizes(case: Case) -> Sizes | NoStatement:
+def one_full_sizes(case: Case) -> Sizes:
     """x1 as large as can be, and some k for which `chk` holds."""
     task, layers = two_hops(case), sandwich(case)
-    if isinstance(task, NoStatement):
-        return task
-    if isinstance(layers, NoStatement):
-        return layers
     lm, lg = (task.m - 1).bit_length(), task.N(1).bit_length() - 1
     k = 0
     while 2 * (k + 1) <= task.m:
@@ -161,30 +138,18 @@ def one_full_sizes(case: Case) -> Sizes | NoStatement:
         if one_full_holds(task, layers, sizes):
             return sizes
         k += 1 + k // _FINER
-    return NoStatement("the greedy choice of proofs/two_hops.v does not cover these sizes")
+    raise Unstated("the greedy choice of proofs/two_hops.v does not cover these sizes")
 
 
-def sandwich_sizes(case: Case) -> Sizes | NoStatement:
-    task, layers = two_hops(case), sandwich(case)
-    if isinstance(task, NoStatement):
-        return task
-    if isinstance(layers, NoStatement):
-        return layers
-    sizes = covered(task, layers)
-    return (
-        NoStatement("the cover of proofs/two_hops_cover.v does not cover these sizes")
-        if sizes is None
-        else sizes
-    )
+def sandwich_sizes(case: Case) -> Sizes:
+    sizes = covered(two_hops(case), sandwich(case))
+    if sizes is None:
+        raise Unstated("the cover of proofs/two_hops_cover.v does not cover these sizes")
+    return sizes
 
 
-def stage_sizes(case: Case, kind: StageKind) -> Sizes | NoStatement:
-    task_and_bits = kind.bits(case)
-    if isinstance(task_and_bits, NoStatement):
-        return task_and_bits
-    sizes = free(*task_and_bits)
-    return (
-        NoStatement("the greedy choice of proofs/rectangle.v does not cover these sizes")
-        if sizes is None
-        else sizes
-    )
+def stage_sizes(case: Case, kind: StageKind) -> Sizes:
+    sizes = free(*kind.bits(case))
+    if sizes is None:
+        raise Unstated("the greedy choice of proofs/rectangle.v does not cover these sizes")
+    return sizes

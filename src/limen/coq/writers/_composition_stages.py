@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from limen.coq.statement import Stated, nat
+from limen.coq.statement import Stated, Unstated, nat
 from limen.coq.writers._composition_hops import plain
-from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import Case, Sides
@@ -24,17 +23,17 @@ class CoqStack(NamedTuple):
     s: int
 
 
-def hops(case: Case) -> Composition | NoStatement:
+def hops(case: Case) -> Composition:
     """The task, where it is a composition."""
     tables = chain(case.task)
-    return NoStatement("it is stated in Coq for a composition") if tables is None else tables
+    if tables is None:
+        raise Unstated("it is stated in Coq for a composition")
+    return tables
 
 
-def stack(case: Case) -> CoqStack | NoStatement:
+def stack(case: Case) -> CoqStack:
     """The bits of a stack in which each layer reads the one before; a convolution counts as a layer."""
     graph = plain(case)
-    if isinstance(graph, NoStatement):
-        return graph
     replies: dict[int, int] = {}
     for c in graph.components:
         if c.full:
@@ -49,18 +48,14 @@ class StageKind(NamedTuple):
     raw: bool
     thinks: bool
 
-    def bits(self, case: Case) -> tuple[Composition, Wires] | NoStatement:
+    def bits(self, case: Case) -> tuple[Composition, Wires]:
         """The task, and the bits of the stack for its theorem."""
         task, layers = hops(case), stack(case)
-        if isinstance(task, NoStatement):
-            return task
-        if isinstance(layers, NoStatement):
-            return layers
         if bool(case.steps) != self.thinks:
-            return NoStatement("thinking aloud or not, there is another statement in Coq")
+            raise Unstated("thinking aloud or not, there is another statement in Coq")
         levels = layers.κ + case.steps * layers.φ if self.raw else (1 + case.steps) * layers.φ
         if levels >= task.L:
-            return NoStatement(f"it is stated in Coq for {self.words} below {task.L} hops, here {levels}")
+            raise Unstated(f"it is stated in Coq for {self.words} below {task.L} hops, here {levels}")
         return task, Wires(layers.w if self.raw else 0, layers.w, layers.s)
 
     @property
@@ -86,12 +81,9 @@ def plan_of(sizes: Mapping[str, int], L: int) -> tuple[int, list[Stage]]:
     return sizes["x0"], [Stage(*(sizes[f"{name}{k}"] for name in "xgr")) for k in range(1, L)]
 
 
-def stage_stated(name: str, case: Case) -> Stated | NoStatement:
+def stage_stated(name: str, case: Case) -> Stated:
     kind = KINDS[name]
-    task_and_bits = kind.bits(case)
-    if isinstance(task_and_bits, NoStatement):
-        return task_and_bits
-    task, bits = task_and_bits
+    task, bits = kind.bits(case)
     L, (λ, ι), (x_0, plan) = task.L, logarithms(task), plan_of(case.sizes, task.L)
     sides = by_stages(task, bits, x_0, plan)
     parts = _listed([1, *task.n])

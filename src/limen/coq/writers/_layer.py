@@ -7,10 +7,9 @@ from functools import partial
 from math import log2
 from typing import NamedTuple
 
-from limen.coq.statement import Form, Sizes, Stated, exceeds, nat
-from limen.coq.writers._lookups import between, has
+from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat
+from limen.coq.writers._lookups import has, spread
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
 from limen.tasks.three_sum import ThreeSum
 from limen.theorems import Case
@@ -28,12 +27,10 @@ class Held(NamedTuple):
     question: str
 
 
-def heads(
-    theorem: str, case: Case, route: str = "", sizes: dict[str, int] | None = None
-) -> int | NoStatement:
+def heads(theorem: str, case: Case, route: str = "", sizes: dict[str, int] | None = None) -> int:
     """The bits of a layer of softmax heads alone."""
     if any(not part.full for layer in case.architecture.layers for part in layer.parts):
-        return NoStatement("it is stated in Coq for a layer of softmax heads alone")
+        raise Unstated("it is stated in Coq for a layer of softmax heads alone")
     return has(theorem, case, sizes, route)
 
 
@@ -42,18 +39,15 @@ class Kind(NamedTuple):
 
     theorem: str
     route: str
-    held: Callable[[Task, int], Held | NoStatement]
+    held: Callable[[Task, int], Held]
     answers: str = "bool"
     free: bool = False
 
 
-def told(kind: Kind, case: Case, t: int) -> tuple[int, Held] | NoStatement:
+def told(kind: Kind, case: Case, t: int) -> tuple[int, Held]:
     """The bits of a reply, and what is held."""
     held = kind.held(case.task, t)
-    if isinstance(held, NoStatement):
-        return held
-    w = heads(kind.theorem, case, kind.route)
-    return w if isinstance(w, NoStatement) else (w, held)
+    return heads(kind.theorem, case, kind.route), held
 
 
 def form(name: str, kind: Kind, modules: str) -> Form:
@@ -62,11 +56,8 @@ def form(name: str, kind: Kind, modules: str) -> Form:
     return Form(kind.theorem, modules, sizes, partial(_at, name, kind), partial(_chosen, kind))
 
 
-def _at(name: str, kind: Kind, case: Case) -> Stated | NoStatement:
-    bits_and_held = told(kind, case, case.sizes.get("t", 0))
-    if isinstance(bits_and_held, NoStatement):
-        return bits_and_held
-    w, (t, V, asks, sizes, question) = bits_and_held
+def _at(name: str, kind: Kind, case: Case) -> Stated:
+    w, (t, V, asks, sizes, question) = told(kind, case, case.sizes.get("t", 0))
     a, b = case.sizes["a"], case.sizes["b"]
     free = f" {t}" if kind.free else ""
     return Stated(
@@ -78,13 +69,11 @@ def _at(name: str, kind: Kind, case: Case) -> Stated | NoStatement:
     )
 
 
-def _chosen(kind: Kind, case: Case) -> Sizes | NoStatement:
+def _chosen(kind: Kind, case: Case) -> Sizes:
     """The sizes for a layer: as many tokens as tell the most, where their number is free."""
-    if not kind.free:
-        return _spread(told(kind, case, 0))
-    most = max(_tokens(case.task), key=lambda t: _bits(kind.held(case.task, t)), default=0)
-    sizes = _spread(told(kind, case, most))
-    return sizes if isinstance(sizes, NoStatement) else {"t": most} | sizes
+    most = max(_tokens(case.task), key=lambda t: _bits(kind, case.task, t), default=0) if kind.free else 0
+    w, held = told(kind, case, most)
+    return ({"t": most} if kind.free else {}) | spread(w, held.t, held.V)
 
 
 def _tokens(task: Task) -> list[int]:
@@ -99,13 +88,9 @@ def _tokens(task: Task) -> list[int]:
     return [t for t in (most, *(min(most, room // V) for V in (2, 3, 4))) if t > 0]
 
 
-def _bits(held: Held | NoStatement) -> float:
-    return held.t * log2(held.V) if isinstance(held, Held) and held.V > 1 else 0.0
-
-
-def _spread(bits_and_held: tuple[int, Held] | NoStatement) -> Sizes | NoStatement:
-    if isinstance(bits_and_held, NoStatement):
-        return bits_and_held
-    w, held = bits_and_held
-    fraction = between(w, held.t, held.V)
-    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+def _bits(kind: Kind, task: Task, t: int) -> float:
+    try:
+        held = kind.held(task, t)
+    except Unstated:
+        return 0.0
+    return held.t * log2(held.V) if held.V > 1 else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from limen.coq.statement import WRITTEN, Sizes
+from limen.coq.statement import WRITTEN, Sizes, Unstated
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
@@ -34,11 +34,11 @@ class LookupSizes(NamedTuple):
     t: int
 
 
-def has(theorem: str, case: Case, sizes: dict[str, int] | None = None, route: str = "") -> int | NoStatement:
+def has(theorem: str, case: Case, sizes: dict[str, int] | None = None, route: str = "") -> int:
     """The bits that the architecture has in an inequality of ours."""
     bound = _AT[theorem](Case(case.task, case.architecture, case.steps, route, sizes or {}))
     if isinstance(bound, NoStatement):
-        return bound
+        raise Unstated(bound.reason)
     assert bound.has_bits is not None  # the routes here have two sides
     return bound.has_bits
 
@@ -76,30 +76,29 @@ class Comparison(NamedTuple):
     either: str
 
 
-def comparison(task: Task) -> Comparison | NoStatement:
+def comparison(task: Task) -> Comparison:
     """Equality and disjointness."""
     match task:
         case Equality(n=n):
             return Comparison(n, "eqb_l", "whether two strings are equal", "(or_introl eq_refl)")
         case Disjointness(n=n):
             return Comparison(n, "disj", "whether two sets are disjoint", "(or_intror eq_refl)")
-    return NoStatement(f"{identifier(task)} does not compare two strings")
+    raise Unstated(f"{identifier(task)} does not compare two strings")
 
 
-def chosen(lookup: LookupSizes | NoStatement) -> Sizes | NoStatement:
-    if isinstance(lookup, NoStatement):
-        return lookup
-    fraction = between(lookup.s, lookup.t, lookup.V)
-    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+def spread(s: int, t: int, V: int) -> Sizes:
+    """The fraction a/b that shows V^t to exceed 2^s."""
+    a, b = between(s, t, V)
+    return {"a": a, "b": b}
 
 
-def between(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
+def between(s: int, t: int, V: int) -> tuple[int, int]:
     """a/b ≤ log₂V with s < t·a/b and the smallest b."""
     if power_bits((V, t)) <= s:
-        return NoStatement(f"{s} bits are enough for {t} values of {V}")
+        raise Unstated(f"{s} bits are enough for {t} values of {V}")
     power, b = V, 1
     while power.bit_length() <= WRITTEN:
         if s * b < t * (a := power.bit_length() - 1):
             return a, b
         power, b = power * V, b + 1
-    return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")
+    raise Unstated(f"no fraction of few digits lies between {s}/{t} and log₂{V}")

@@ -9,11 +9,10 @@ from functools import partial
 from math import log2
 from typing import NamedTuple
 
-from limen.coq.statement import Form, Sizes, Stated, exceeds, nat
+from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat
 from limen.coq.writers._layer import heads
-from limen.coq.writers._lookups import between, has
+from limen.coq.writers._lookups import has, spread
 from limen.core.catalogue import identifier
-from limen.core.theorem import NoStatement
 from limen.tasks.is_tree import IsTree
 from limen.theorems import Case, power_of_two
 
@@ -37,27 +36,25 @@ class Hung(NamedTuple):
         return self.n - 1 - self.t
 
 
-def hung(name: str, case: Case, t: int) -> Hung | NoStatement:
+def hung(name: str, case: Case, t: int) -> Hung:
     """At t edges; log-linear attention at the last 2^r up to the cut."""
     if not isinstance(case.task, IsTree):
-        return NoStatement(f"{identifier(case.task)} does not ask for a tree")
+        raise Unstated(f"{identifier(case.task)} does not ask for a tree")
     n, merging = case.task.n, name == "cannot_tell_trees_log_linear"
     t = power_of_two(case.task) if merging else t
     if not 0 < t < n - 2:
-        return NoStatement(f"1..{n - 3} edges may hang vertices on roots, not {t}")
+        raise Unstated(f"1..{n - 3} edges may hang vertices on roots, not {t}")
     if merging:
         bits = has("log_linear_state", case)
     elif name == "cannot_tell_trees":
         bits = has("streaming_state", case, {"t": t})
     else:
         bits = heads("one_layer_cut", case, "fixed_query", {"k": n - 1 - t})
-    return bits if isinstance(bits, NoStatement) else Hung(n, t, bits)
+    return Hung(n, t, bits)
 
 
-def at(name: str, case: Case) -> Stated | NoStatement:
+def at(name: str, case: Case) -> Stated:
     edges = hung(name, case, case.sizes.get("t", 0))
-    if isinstance(edges, NoStatement):
-        return edges
     n, t, bits = edges
     a, b = case.sizes["a"], case.sizes["b"]
     cut = t
@@ -85,24 +82,19 @@ def at(name: str, case: Case) -> Stated | NoStatement:
     )
 
 
-def chosen(case: Case, name: str) -> Sizes | NoStatement:
+def chosen(case: Case, name: str) -> Sizes:
     """The sizes for a graph in which t vertices hang on k roots, with the largest k^t."""
     if not isinstance(case.task, IsTree):
-        return NoStatement(f"{identifier(case.task)} does not ask for a tree")
+        raise Unstated(f"{identifier(case.task)} does not ask for a tree")
     low, high = 1, case.task.n - 3
     while high - low > 2:  # t·log₂(n - 1 - t) rises and then falls
         third = (high - low) // 3
         left, right = low + third, high - third
         bits = [t * log2(case.task.n - 1 - t) for t in (left, right)]
         low, high = (left, high) if bits[0] < bits[1] else (low, right)
-    free = "t" in _sizes(name)
     edges = hung(name, case, low)
-    if isinstance(edges, NoStatement):
-        return edges
-    fraction = between(edges.bits, edges.t, edges.roots)
-    if isinstance(fraction, NoStatement):
-        return fraction
-    return ({"t": edges.t} if free else {}) | {"a": fraction[0], "b": fraction[1]}
+    free = {"t": edges.t} if "t" in _sizes(name) else {}
+    return free | spread(edges.bits, edges.t, edges.roots)
 
 
 def trees(name: str) -> Form:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from limen.coq.statement import Form, Sizes, Stated, exceeds, nat
-from limen.coq.writers._lookups import between, has
+from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat
+from limen.coq.writers._lookups import has, spread
 from limen.core.catalogue import identifier
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
@@ -36,7 +35,7 @@ class WordSizes(NamedTuple):
     question: str
 
 
-def words(name: str, task: Task, t: int) -> WordSizes | NoStatement:
+def words(name: str, task: Task, t: int) -> WordSizes:
     """The words that the task tells apart at a cut after at most t tokens."""
     match name, task:
         case "sum", TwoSum(n=n, M=M) if t := min(t, n):
@@ -66,26 +65,20 @@ def words(name: str, task: Task, t: int) -> WordSizes | NoStatement:
             return WordSizes(
                 t, S - 1, 1 + t // (S - 1), (n, S), "counts", f"how often any of {S} symbols stood among {n}"
             )
-    return NoStatement(f"{identifier(task)} is not stated in Coq as {name}")
+    raise Unstated(f"{identifier(task)} is not stated in Coq as {name}")
 
 
-def told(name: str, case: Case, merging: bool) -> tuple[int, WordSizes] | NoStatement:
+def told(name: str, case: Case, merging: bool) -> tuple[int, WordSizes]:
     """The bits at the cut, and the words."""
     t = power_of_two(case.task) if merging else case.task.cut
     cut = words(name, case.task, t)
-    if isinstance(cut, NoStatement):
-        return cut
     if merging and cut.t != t:
-        return NoStatement(f"log-linear attention is stated in Coq after 2^r tokens, not after {cut.t}")
-    s = has("log_linear_state", case) if merging else has("streaming_state", case, {"t": cut.t})
-    return s if isinstance(s, NoStatement) else (s, cut)
+        raise Unstated(f"log-linear attention is stated in Coq after 2^r tokens, not after {cut.t}")
+    return has("log_linear_state", case) if merging else has("streaming_state", case, {"t": cut.t}), cut
 
 
-def at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
-    bits_and_words = told(name, case, merging)
-    if isinstance(bits_and_words, NoStatement):
-        return bits_and_words
-    s, (t, k, V, (n, other), asks, question) = bits_and_words
+def at(name: str, merging: bool, case: Case) -> Stated:
+    s, (t, k, V, (n, other), asks, question) = told(name, case, merging)
     a, b = case.sizes["a"], case.sizes["b"]
     answers = "nat" if asks == "recalls" else "bool"
     if merging:
@@ -108,15 +101,13 @@ def at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
     )
 
 
-def average(merging: bool, case: Case) -> Stated | NoStatement:
+def average(merging: bool, case: Case) -> Stated:
     task = case.task
     if not isinstance(task, SparseAverage):
-        return NoStatement(f"{identifier(task)} is not stated in Coq as an average")
+        raise Unstated(f"{identifier(task)} is not stated in Coq as an average")
     t = power_of_two(task) if merging else task.n
     k = min(t, task.n + 1 - task.q)
     s = has("log_linear_state" if merging else "streaming_state", case, {} if merging else {"t": t})
-    if isinstance(s, NoStatement):
-        return s
     asks = f"averages {'(machine_of M)' if merging else 'M'} {nat(task.n)} {nat(task.q)}"
     r = t.bit_length() - 1
     bits = f"merged_bits M {nat(r)}" if merging else f"memory_bits M {nat(t)}"
@@ -130,13 +121,9 @@ def average(merging: bool, case: Case) -> Stated | NoStatement:
     )
 
 
-def chosen(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
-    bits_and_words = told(name, case, merging)
-    if isinstance(bits_and_words, NoStatement):
-        return bits_and_words
-    s, of = bits_and_words
-    fraction = between(s, of.k, of.V)
-    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+def chosen(case: Case, name: str, merging: bool) -> Sizes:
+    s, of = told(name, case, merging)
+    return spread(s, of.k, of.V)
 
 
 def form(name: str, merging: bool) -> Form:

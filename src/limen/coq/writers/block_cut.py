@@ -7,8 +7,8 @@ from functools import partial
 from math import inf, log2
 from typing import NamedTuple
 
-from limen.coq.statement import Form, Sizes, Stated, exceeds, nat
-from limen.coq.writers._lookups import Comparison, between, comparison
+from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat
+from limen.coq.writers._lookups import comparison, spread
 from limen.core.architecture import P
 from limen.core.catalogue import identifier
 from limen.core.task import Task
@@ -53,10 +53,10 @@ class InBlocks(NamedTuple):
     question: str
 
 
-def layer(case: Case) -> BlockSizes | NoStatement:
+def layer(case: Case) -> BlockSizes:
     part = sparse_layer(case)
     if isinstance(part, NoStatement):
-        return part
+        raise Unstated(part.reason)
     mixer, p = part.mixer, P if part.p is None else part.p
     assert isinstance(mixer, BlockSparse)
     return BlockSizes(mixer.h, mixer.k, (mixer.d + 2) * p, (mixer.d + 3) * p, mixer.B)
@@ -65,10 +65,10 @@ def layer(case: Case) -> BlockSizes | NoStatement:
 # ------------------------------------------------------- what Alice holds, of so many blocks
 
 
-def counted(task: Task, B: int, a: int) -> InBlocks | NoStatement:
+def counted(task: Task, B: int, a: int) -> InBlocks:
     """Symbols that occur, each place with an alphabet of its own; the threshold is 1."""
     if not isinstance(task, Counting) or not 0 < a * B <= task.n:
-        return _not(task)
+        raise _not(task)
     n, S = task.n, task.S
     asks = f"whether one of {S} symbols\n    occurs among {n}"
     return InBlocks(
@@ -76,29 +76,29 @@ def counted(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     )
 
 
-def summed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
+def summed(task: Task, B: int, a: int) -> InBlocks:
     """Numbers below half the modulus, each place with values of its own; the last number is 0."""
     if not isinstance(task, ThreeSum) or not 0 < a * B < task.n:
-        return _not(task)
+        raise _not(task)
     n, M = task.n, task.M
     V = max((M - 1) // 2 - 1, 0) // (a * B)
     asks = f"whether two of {n} numbers\n    and a last one sum to 0 modulo {M}"
     return InBlocks(a * B, V, a, a, f"{n} {M} {a}", f"three_sums_by {{}} {nat(n)} {nat(M)}", asks)
 
 
-def hung(task: Task, B: int, a: int) -> InBlocks | NoStatement:
+def hung(task: Task, B: int, a: int) -> InBlocks:
     """a·B vertices that hang on the others but the last."""
     if not isinstance(task, IsTree) or not 0 < a * B < task.n - 2:
-        return _not(task)
+        raise _not(task)
     n = task.n
     asks = f"whether {n - 1} edges make a tree\n    of {n} vertices"
     return InBlocks(a * B, n - 1 - a * B, a, a, f"{n} {a}", f"trees_by {{}} {nat(n)}", asks)
 
 
-def composed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
+def composed(task: Task, B: int, a: int) -> InBlocks:
     """Entries of the last table, which is read first; the others name one of m of them."""
     if not isinstance(task, Composition) or not 0 < a * B <= task.m:
-        return _not(task)
+        raise _not(task)
     parts = f"({' :: '.join(map(str, (1, *task.n)))} :: nil)%N"
     asks = f"a composition of {task.L} hops\n    of {task.length} tokens"
     return InBlocks(
@@ -112,62 +112,55 @@ def composed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     )
 
 
-def closed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
+def closed(task: Task, B: int, a: int) -> InBlocks:
     """The kinds of r brackets that are open at each of a borders; Alice has every second block."""
     if not isinstance(task, Dyck) or B % 2 or task.n % 2:
-        return _not(task)
+        raise _not(task)
     n, kinds, r = task.n, task.k, 2 * (min(task.D, B // 2) // 2)
     if not (r and a > 0 and a * B + r + 2 <= n):
-        return _not(task)
+        raise _not(task)
     asks = f"whether {n} brackets of {kinds} kinds,\n    of which the last closes kind 0, are closed in order"
     coq = f"closes_by {{}} {nat(n)} {nat(kinds)} {nat(task.D)}"
     return InBlocks(a * r, kinds, a, (a + 1) // 2, f"{n} {kinds} {task.D} {a} {r}", coq, asks)
 
 
-def _not(task: Task) -> NoStatement:
-    return NoStatement(f"{identifier(task)} is not stated in Coq for so many whole blocks")
+def _not(task: Task) -> Unstated:
+    return Unstated(f"{identifier(task)} is not stated in Coq for so many whole blocks")
 
 
-Family = Callable[[Task, int, int], InBlocks | NoStatement]
+Family = Callable[[Task, int, int], InBlocks]
 
 
-def _texts(held: InBlocks | NoStatement) -> float:
+def _texts(family: Family, task: Task, B: int, a: int) -> float:
     """log₂(t·log₂V), which does not overflow."""
-    return log2(held.t) + log2(log2(held.V)) if isinstance(held, InBlocks) and held.V > 1 else -inf
+    try:
+        held = family(task, B, a)
+    except Unstated:
+        return -inf
+    return log2(held.t) + log2(log2(held.V)) if held.V > 1 else -inf
 
 
 def _blocks(family: Family, task: Task, B: int) -> int:
     """How many blocks make the most texts: one climbs, by steps that are halved."""
     best, step = 1, task.length // B
     while step:
-        here = _texts(family(task, B, best))
-        better = [a for a in (best + step, best - step) if _texts(family(task, B, a)) > here]
+        here = _texts(family, task, B, best)
+        better = [a for a in (best + step, best - step) if _texts(family, task, B, a) > here]
         best, step = (better[0], step) if better else (best, step // 2)
     return best
 
 
-def _chosen(case: Case, family: Family) -> Sizes | NoStatement:
+def _chosen(case: Case, family: Family) -> Sizes:
     bits = layer(case)
-    if isinstance(bits, NoStatement):
-        return bits
     blocks = _blocks(family, case.task, bits.B)
     held = family(case.task, bits.B, blocks)
-    if isinstance(held, NoStatement):
-        return held
-    fraction = between(bits.told(held.blocks), held.t, held.V)
-    if isinstance(fraction, NoStatement):
-        return fraction
-    return {"blocks": blocks, "a": fraction[0], "b": fraction[1]}
+    return {"blocks": blocks} | spread(bits.told(held.blocks), held.t, held.V)
 
 
-def _stated(case: Case, name: str, family: Family) -> Stated | NoStatement:
+def _stated(case: Case, name: str, family: Family) -> Stated:
     bits = layer(case)
-    if isinstance(bits, NoStatement):
-        return bits
     blocks, a, b = case.sizes["blocks"], case.sizes["a"], case.sizes["b"]
     held = family(case.task, bits.B, blocks)
-    if isinstance(held, NoStatement):
-        return held
     return Stated(
         _statement(bits, held.added, held.task),
         f"apply ({name} {_numbers(bits)} {held.numbers} {a} {b})",
@@ -195,44 +188,38 @@ def _words(bits: BlockSizes, question: str) -> str:
 # --------------------------------------------------------------- bits that vary, each by itself
 
 
-def _varied(task: Task, B: int) -> tuple[int, int, int] | NoStatement:
+def _varied(task: Task, B: int) -> tuple[int, int, int]:
     """(n, how many blocks, bits of these that vary): the last bit, or the places asked for, are not hers."""
     if isinstance(task, SparseAverage) and task.q > 1:
         n, most = task.n, task.n + 1 - task.q
     else:
-        compared = comparison(task)
-        if isinstance(compared, NoStatement):
-            return compared
-        n, most = compared.n, compared.n - 1
+        n = comparison(task).n
+        most = n - 1
     return n, n // B, min(n // B * B, most)
 
 
-def _bitwise(case: Case, name: str) -> Stated | NoStatement:
+def _bitwise(case: Case, name: str) -> Stated:
     bits = layer(case)
-    varied = bits if isinstance(bits, NoStatement) else _varied(case.task, bits.B)
-    if isinstance(bits, NoStatement) or isinstance(varied, NoStatement):
-        return varied if isinstance(varied, NoStatement) else _not(case.task)
-    (n, a, j), compared = varied, comparison(case.task)
-    if isinstance(case.task, SparseAverage) and name == "cannot_average_blocks":
+    n, a, j = _varied(case.task, bits.B)
+    if isinstance(case.task, SparseAverage) != (name == "cannot_average_blocks"):
+        raise _not(case.task)
+    if isinstance(case.task, SparseAverage):
         q = case.task.q
-        task, proof = (
-            f"averages_by {{}} {nat(n)} {nat(q)}",
-            f"apply ({name} {_numbers(bits)} {n} {q} {a} {j})",
-        )
+        task = f"averages_by {{}} {nat(n)} {nat(q)}"
+        proof = f"apply ({name} {_numbers(bits)} {n} {q} {a} {j})"
         question = f"how many of {q} places\n    of {n} bits hold a one"
-    elif isinstance(compared, Comparison) and name == "cannot_compare_blocks":
+    else:
+        compared = comparison(case.task)
         task = f"compares_by {compared.name} {{}} {nat(n)}"
         proof = f"apply ({name} {compared.name} {_numbers(bits)} {n} {a} {j} {compared.either})"
         question = f"{compared.question},\n    of {n} bits each, of which the last is 1"
-    else:
-        return _not(case.task)
     holds = j > 0 and bits.told(a) < j
     return Stated(_statement(bits, a, task), proof, _words(bits, question), holds)
 
 
-def _nothing(case: Case, name: str) -> Sizes | NoStatement:
-    stated = _bitwise(case, name)
-    return stated if isinstance(stated, NoStatement) else {}
+def _nothing(case: Case, name: str) -> Sizes:
+    _bitwise(case, name)
+    return {}
 
 
 _FAMILIES: dict[str, Family] = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import comb
 
-from limen.coq.statement import WRITTEN, Form, Stated, nat, nothing_free
+from limen.coq.statement import WRITTEN, Form, Stated, Unstated, nat, nothing_free
 from limen.coq.writers._lookups import has
-from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.two_sum import TwoSum
 from limen.theorems import Case
@@ -18,14 +17,12 @@ def told(w: int, M: int, B: int, whole: int, κ: int) -> bool:
     return bool(2**w < sum(comb(D, i) for i in range(int(D == M), B + 1)))
 
 
-def _two_sum(case: Case) -> Stated | NoStatement:
+def _two_sum(case: Case) -> Stated:
     w = has("block_messages", case, route="positions")
-    if isinstance(w, NoStatement):
-        return w
     task, mixer = case.task, case.architecture.layers[0].parts[0].mixer
     assert isinstance(task, TwoSum) and isinstance(mixer, BlockSparse)  # else nothing is stated
     if mixer.B * task.M.bit_length() > WRITTEN or w > WRITTEN:
-        return NoStatement("so many sets are not counted in Coq")
+        raise Unstated("so many sets are not counted in Coq")
     (whole, rest), κ = divmod(task.n, mixer.B), mixer.h * mixer.k
     return Stated(
         "forall L : block_layer, (forall x y : bl_message L, {x = y} + {x <> y}) ->\n"

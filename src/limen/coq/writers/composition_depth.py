@@ -42,7 +42,7 @@ FORMS = {
         "composition_depth each_w_stack",
         FREE,
         two_stated,
-        lambda case: each_w_sizes(case, two_layers(case)),
+        partial(each_w_sizes, layers=two_layers),
         _POWERS,
     ),
     "cannot_think_once": Form(
@@ -50,7 +50,7 @@ FORMS = {
         "composition_depth each_w_stack",
         FREE,
         think_stated,
-        lambda case: each_w_sizes(case, thinker(case)),
+        partial(each_w_sizes, layers=thinker),
         _POWERS,
     ),
     "cannot_two_layers_pairs": Form(

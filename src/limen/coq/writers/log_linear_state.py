@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 
-from limen.coq.statement import Form, Stated, exceeds, nat, nothing_free
-from limen.coq.writers._lookups import LookupSizes, chosen, comparison, has, values
+from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat, nothing_free
+from limen.coq.writers._lookups import LookupSizes, comparison, has, spread, values
 from limen.coq.writers._trees import trees
 from limen.coq.writers._words import MODULES, NAMES, average, form
 from limen.core.catalogue import identifier
-from limen.core.theorem import NoStatement
 from limen.theorems import Case, power_of_two
 
 
-def merging(case: Case) -> LookupSizes | NoStatement:
+def merging(case: Case) -> LookupSizes:
     """A lookup by log-linear attention: cut after the last 2^r tokens."""
     lookup, t = values(case.task), power_of_two(case.task)
     if lookup is None or t > lookup[0]:
-        return NoStatement(f"{identifier(case.task)} is not stated in Coq for log-linear attention")
-    s = has("log_linear_state", case)
-    return s if isinstance(s, NoStatement) else LookupSizes(s, *lookup, t)
+        raise Unstated(f"{identifier(case.task)} is not stated in Coq for log-linear attention")
+    return LookupSizes(has("log_linear_state", case), *lookup, t)
 
 
-def _evaluate_log_linear(case: Case) -> Stated | NoStatement:
-    lookup = merging(case)
-    if isinstance(lookup, NoStatement):
-        return lookup
-    s, n, V, t = lookup
+def _evaluate_log_linear(case: Case) -> Stated:
+    s, n, V, t = merging(case)
     r, a, b = t.bit_length() - 1, case.sizes["a"], case.sizes["b"]
     return Stated(
         "forall M : log_linear nat,\n"
@@ -38,14 +33,9 @@ def _evaluate_log_linear(case: Case) -> Stated | NoStatement:
     )
 
 
-def _compare(case: Case) -> Stated | NoStatement:
-    compared = comparison(case.task)
-    if isinstance(compared, NoStatement):
-        return compared
-    n, name, question, either = compared
+def _compare(case: Case) -> Stated:
+    n, name, question, either = comparison(case.task)
     s, t = has("log_linear_state", case), power_of_two(case.task)
-    if isinstance(s, NoStatement):
-        return s
     r = t.bit_length() - 1
     return Stated(
         f"forall M : log_linear bool,\n  merged_bits M {nat(r)} {nat(s)} ->\n"
@@ -55,6 +45,11 @@ def _compare(case: Case) -> Stated | NoStatement:
         f"    2^{r} tokens can say {question}, of {n} bits each",
         s < t <= n,
     )
+
+
+def _chosen(case: Case) -> Sizes:
+    lookup = merging(case)
+    return spread(lookup.s, lookup.t, lookup.V)
 
 
 FORMS = (
@@ -72,7 +67,7 @@ FORMS = (
             "streaming_state log_linear_state",
             ("a", "b"),
             _evaluate_log_linear,
-            lambda case: chosen(merging(case)),
+            _chosen,
         ),
     }
 )

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from limen.coq.statement import Form, Stated, nat, nothing_free
+from limen.coq.statement import Form, Stated, Unstated, nat, nothing_free
 from limen.coq.writers._layer import OWN, ROWS, Held, Kind, form, heads
 from limen.coq.writers._lookups import comparison
 from limen.coq.writers._trees import trees
 from limen.core.catalogue import identifier
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
 from limen.tasks.dyck import Dyck
 from limen.theorems import Case
 
 
-def closed(task: Task, _: int) -> Held | NoStatement:
+def closed(task: Task, _: int) -> Held:
     """The kinds of brackets that are opened and closed at once; the last closes kind 0."""
     if not isinstance(task, Dyck):
-        return NoStatement(f"{identifier(task)} is not stated in Coq as brackets")
+        raise Unstated(f"{identifier(task)} is not stated in Coq as brackets")
     n, k, D = task.n, task.k, task.D
     question = f"whether {n} brackets of {k} kinds,\n    of which the last closes kind 0, are closed in order"
     return Held(n // 2 - 1, k, "layer_closes", (n, k, D), question)
 
 
-def counted(task: Task, t: int) -> Held | NoStatement:
+def counted(task: Task, t: int) -> Held:
     """Symbols that occur, t of them from alphabets of their own; the threshold is 1."""
     if not isinstance(task, Counting) or not 0 < t <= task.n:
-        return NoStatement(f"{identifier(task)} is not stated in Coq for one layer as counting")
+        raise Unstated(f"{identifier(task)} is not stated in Coq for one layer as counting")
     n, S = task.n, task.S
     question = f"whether one of {S} symbols\n    occurs among {n}"
     return Held(t, (S - 1) // t, "layer_counts", (n, S), question)
 
 
-def _compare(case: Case) -> Stated | NoStatement:
-    compared = comparison(case.task)
-    if isinstance(compared, NoStatement):
-        return compared
-    n, name, question, either = compared
+def _compare(case: Case) -> Stated:
+    n, name, question, either = comparison(case.task)
     w = heads("one_layer_cut", case, "fixed_query")
-    if isinstance(w, NoStatement):
-        return w
     return Stated(
         f"forall M : one_layer bool,\n  sum_bits M {nat(n)} {nat(w)} -> ~ layer_compares {name} M {nat(n)}",
         f"apply (cannot_compare_one_layer {name} {w} {n} {either})",

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from limen.coq.statement import Form, Stated, nat, nothing_free
+from limen.coq.statement import Form, Stated, Unstated, nat, nothing_free
 from limen.coq.writers._layer import ROWS, heads
 from limen.core.catalogue import identifier
-from limen.core.theorem import NoStatement
 from limen.tasks.sparse_average import SparseAverage
 from limen.theorems import Case
 
 
-def _average(case: Case) -> Stated | NoStatement:
+def _average(case: Case) -> Stated:
     task = case.task
     if not isinstance(task, SparseAverage) or task.q < 2:
-        return NoStatement(f"{identifier(task)} is not stated in Coq for one layer as an average")
+        raise Unstated(f"{identifier(task)} is not stated in Coq for one layer as an average")
     w = heads("sparse_average_width", case)
-    if isinstance(w, NoStatement):
-        return w
     n, q, k = task.n, task.q, task.n + 1 - task.q
     return Stated(
         f"forall M : one_layer nat,\n  sum_bits M {nat(k)} {nat(w)} -> ~ layer_averages M {nat(n)} {nat(q)}",

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 
-from limen.coq.statement import Form, Stated, exceeds, nat, nothing_free
-from limen.coq.writers._lookups import LookupSizes, chosen, comparison, has, values
+from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat, nothing_free
+from limen.coq.writers._lookups import LookupSizes, comparison, has, spread, values
 from limen.coq.writers._trees import trees
 from limen.coq.writers._words import MODULES, NAMES, average, form
 from limen.core.catalogue import identifier
-from limen.core.theorem import NoStatement
 from limen.theorems import Case
 
 
-def recurrence(case: Case) -> LookupSizes | NoStatement:
+def recurrence(case: Case) -> LookupSizes:
     """A lookup by a recurrence: cut where the values end."""
     lookup = values(case.task)
     if lookup is None:
-        return NoStatement(f"{identifier(case.task)} is not stated in Coq as a lookup")
-    s = has("streaming_state", case, {"t": lookup[0]})
-    return s if isinstance(s, NoStatement) else LookupSizes(s, *lookup, lookup[0])
+        raise Unstated(f"{identifier(case.task)} is not stated in Coq as a lookup")
+    return LookupSizes(has("streaming_state", case, {"t": lookup[0]}), *lookup, lookup[0])
 
 
-def _evaluate(case: Case) -> Stated | NoStatement:
-    lookup = recurrence(case)
-    if isinstance(lookup, NoStatement):
-        return lookup
-    s, n, V, _ = lookup
+def _evaluate(case: Case) -> Stated:
+    s, n, V, _ = recurrence(case)
     a, b = case.sizes["a"], case.sizes["b"]
     return Stated(
         f"forall M : machine nat,\n  memory_bits M {nat(n)} {nat(s)} -> ~ evaluates M {nat(n)} {nat(V)}",
@@ -37,14 +32,9 @@ def _evaluate(case: Case) -> Stated | NoStatement:
     )
 
 
-def _compare(case: Case) -> Stated | NoStatement:
-    compared = comparison(case.task)
-    if isinstance(compared, NoStatement):
-        return compared
-    n, name, question, either = compared
+def _compare(case: Case) -> Stated:
+    n, name, question, either = comparison(case.task)
     s = has("streaming_state", case, {"t": n})
-    if isinstance(s, NoStatement):
-        return s
     return Stated(
         f"forall M : machine bool,\n  memory_bits M {nat(n)} {nat(s)} -> ~ compares {name} M {nat(n)}",
         f"apply (cannot_compare {name} {s} {n} {either})",
@@ -54,13 +44,18 @@ def _compare(case: Case) -> Stated | NoStatement:
     )
 
 
+def _chosen(case: Case) -> Sizes:
+    lookup = recurrence(case)
+    return spread(lookup.s, lookup.t, lookup.V)
+
+
 FORMS = {
     "cannot_evaluate": Form(
         "streaming_state",
         "streaming_state",
         ("a", "b"),
         _evaluate,
-        lambda case: chosen(recurrence(case)),
+        _chosen,
     ),
     "cannot_compare": Form("streaming_state", "streaming_state", (), _compare, nothing_free),
     "cannot_average": Form("streaming_state", MODULES, (), partial(average, False), nothing_free),

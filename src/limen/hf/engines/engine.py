@@ -46,6 +46,7 @@ class Engine:
     name = "minimal"
     follows = True  # whether a precision of the keys that a quantised checkpoint declares is followed
     windows: frozenset[str] | None = None  # the types whose windows it knows; None: of every type
+    tables = False  # whether it holds rotary tables and copies of matrices too (stored/ranks.py)
     decompressed: tuple[str, ...] = ()  # the types whose latents it keeps as what is read from them
 
     def __init__(self, model_type: str = "") -> None:

@@ -36,6 +36,7 @@ _RATIO, _SMALL = 0.8, {"deepseek_v4": 0.1, "inkling_text": 0.1}
 
 class SGLang(Engine):
     name = "sglang"
+    tables = True
     windows = frozenset(_WINDOWS)
 
     def conv(self, model: str) -> str | None:

@@ -48,6 +48,7 @@ _APART = ("qwen4_exp_text", "glm5_next_text")  # types whose index has a cache o
 
 class VLLM(Engine):
     name = "vllm"
+    tables = True
     decompressed = ("minicpm3",)
 
     def head(self, d_k: int, d_v: int) -> int:

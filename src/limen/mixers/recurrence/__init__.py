@@ -1,7 +1,8 @@
-"""The rule that memories in the form of a matrix follow, and who runs it: torch in chunks, or C.
+"""The rule that memories in the form of a matrix follow, and who runs it: C, or torch in chunks.
 
-    with running_by(compiled_loops()):
+    with running_by(PLAIN):
         model.logits(tokens)
 
-The C is built when first wanted; without a compiler torch runs the rule.
+C is the default.  It comes with the package, or is built when first wanted; where neither can be, torch runs
+the rule, and `limen show machine` says why.
 """

@@ -1,68 +1,86 @@
-"""C compiled once with the system's compiler; the library stays in a folder of the user's cache.
+"""How `rule.c` becomes a library: by the system's C compiler, for numbers of one type.
 
-Its name is a digest of the source, the flags, the compiler and the processor, so an old one is never taken
-for a new one.  It is written under another name first: who finds it finds it whole.
+The installation of the package loads this file by its path (setup.py), so it imports nothing of Limen.  It
+builds each library for any processor of its kind, and on x86 also for those with AVX2 and for those with
+AVX-512; `runs_here` of a library tells whether this processor is one.  What is built later is for it alone.
 """
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
-import tempfile
-from functools import cache
 from pathlib import Path
+
+SOURCE = Path(__file__).with_name("rule.c")
+REALS = ("float", "double")
 
 # Sums may be reordered, which is what makes them vectors; NaN and ∞ stay what they are.
 _FLAGS = (
-    "-O3 -march=native -fno-math-errno -fno-trapping-math -fno-signed-zeros -fassociative-math -shared -fPIC"
+    *("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math"),
+    *("-shared", "-fPIC", "-Wno-psabi"),  # vectors are passed inside the library alone
 )
+_NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": ("-mcpu=native",)}
+_X86 = ("x86_64", "AMD64")
+_FAST = {
+    "avx512": ("-mavx512f", "-mavx512vl", "-mavx512dq", "-mfma"),
+    "avx2": ("-mavx2", "-mfma"),
+}
 
 
-def compiler() -> str | None:
-    """The path of $CC or of the system's C compiler; None if there is none."""
-    return next(
-        (path for name in (os.environ.get("CC"), "cc", "gcc") if (path := shutil.which(name or ""))), None
-    )
+class NotBuilt(Exception):
+    """There is no library, and this is why."""
 
 
-@cache
-def library(source: Path, real: str) -> ctypes.CDLL | None:
-    """The library for numbers of a type; None where there is no compiler, or it cannot build this."""
-    cc = compiler()
-    if cc is None:
-        return None
-    path = _folder() / f"{source.stem}-{real}-{_digest(source, cc, real)}.so"
-    if not path.exists() and not _built(cc, source, real, path):
-        return None
-    return ctypes.CDLL(str(path))
+class NotCompiled(NotBuilt):
+    """The compiler does not take the source: it would not the next time either."""
 
 
-def _built(cc: str, source: Path, real: str, path: Path) -> bool:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        made = Path(folder) / path.name
-        command = [cc, *_FLAGS.split(), f"-DREAL={real}", str(source), "-o", str(made)]
-        if subprocess.run(command, capture_output=True, check=False).returncode:
-            return False
-        made.replace(path)
-    return True
+def shipped_kinds() -> dict[str, tuple[str, ...]]:
+    """The libraries that an installation brings, by the processors that they are for, the fastest first."""
+    return (_FAST if platform.machine() in _X86 else {}) | {"any": ()}
 
 
-def _folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "limen"
+def shipped(real: str, kind: str) -> Path:
+    """The place of a library that came with the package."""
+    return SOURCE.with_name(f"rule_{real}_{kind}.so")
 
 
-def _digest(source: Path, cc: str, real: str) -> str:
-    cpu = Path("/proc/cpuinfo")
-    flags = (
-        next((line for line in cpu.read_text().splitlines() if line.startswith("flags")), "")
-        if cpu.exists()
-        else ""
-    )
-    version = subprocess.run([cc, "--version"], capture_output=True, text=True, check=False).stdout
-    told = "\0".join([source.read_text(), _FLAGS, real, version, platform.machine(), flags])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+def native() -> tuple[str, ...]:
+    """The flags for this processor."""
+    return _NATIVE.get(platform.machine(), ())
+
+
+def compiler() -> list[str]:
+    """The command $CC, else the first C compiler of the system."""
+    if words := shlex.split(os.environ.get("CC", "")):
+        if path := shutil.which(words[0]):
+            return [path, *words[1:]]
+        raise NotBuilt(f"CC is {words[0]}, and there is no such command")
+    for name in ("cc", "gcc", "clang"):
+        if path := shutil.which(name):
+            return [path]
+    raise NotBuilt("there is no C compiler: neither cc nor gcc nor clang")
+
+
+def origin() -> str:
+    """The digest of the source and of the flags: a library knows which it was made from."""
+    return hashlib.sha256(b"\0".join([SOURCE.read_bytes(), *map(str.encode, _FLAGS)])).hexdigest()
+
+
+def build(cc: list[str], real: str, flags: tuple[str, ...], to: Path) -> None:
+    """Writes the library, or raises with the first error of the compiler."""
+    given = (*_FLAGS, *flags, f"-DREAL={real}", f'-DORIGIN="{origin()}"', str(SOURCE), "-o", str(to))
+    try:
+        ended = subprocess.run([*cc, *given], capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise NotBuilt(f"{cc[0]} cannot be run: {error.strerror}") from error
+    if ended.returncode < 0:
+        raise NotBuilt(f"{cc[0]} was ended by signal {-ended.returncode}")
+    if ended.returncode:
+        lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
+        first = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+        raise NotCompiled(f"{Path(cc[0]).name} cannot build it: {first}")

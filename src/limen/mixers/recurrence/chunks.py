@@ -20,8 +20,12 @@ ERASING = 16  # but where something is erased: torch solves triangular systems s
 
 def cut(
     x: jt.Num[torch.Tensor, "*batch n m"], chunk: int = CHUNK
-) -> jt.Num[torch.Tensor, "*batch chunks {chunk} m"]:
-    """Zero tokens fill the last chunk: they come last, so in a causal mixer nobody sees them."""
+) -> jt.Num[torch.Tensor, "*batch chunks _ m"]:
+    """Zero tokens fill the last chunk: they come last, so in a causal mixer nobody sees them.
+
+    A shorter text is one chunk, filled up to a power of two.
+    """
+    chunk = min(chunk, 1 << (x.shape[-2] - 1).bit_length())
     missing = -x.shape[-2] % chunk
     filled = torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
     return filled.reshape(*x.shape[:-2], filled.shape[-2] // chunk, chunk, x.shape[-1])

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import lru_cache, reduce
-from pathlib import Path
+from collections.abc import Mapping
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
 
-from limen.mixers.recurrence.build import library
-from limen.mixers.recurrence.levels import levelled
+from limen.core.noted import noted
+from limen.mixers.recurrence.levels import enough_levels, levelled
+from limen.mixers.recurrence.libraries import libraries
 from limen.mixers.recurrence.loops import PLAIN, Loops
 from limen.mixers.recurrence.rule import Tokens, chunked, widened
 
-_SOURCE = Path(__file__).with_name("rule.c")
-_STRIDE, _CHUNK = 32, 16  # as in the source: the state before every such token is kept for the way back
-_VECTOR = 32  # bytes, as in the source
+_LARGE = 4096  # numbers of a memory: chunks of it are longer, and go forward, too
+_STRIDE = 32  # as in the source: where rows fade each by itself, the state before every such token is kept
 _REAL = {torch.float32: "float", torch.float64: "double"}
 
 
@@ -33,47 +33,59 @@ class _Part(ctypes.Structure):
 
 class _Sequence(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates", "levels")),
+        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates", "levels", "chunk")),
         *((name, _Part) for name in ("q", "k", "v", "b", "a", "l", "y")),
         *((name, ctypes.c_void_p) for name in ("kept", "u")),
         *((name, _Part) for name in ("dq", "dk", "dv", "db", "da", "dl")),
     ]
 
 
+Compiled = Mapping[str, ctypes.CDLL]  # for numbers of each type: float, double
+
+
 def compiled_loops() -> Loops:
-    """The loops in C; those by torch where there is no compiler."""
-    if any(library(_SOURCE, real) is None for real in _REAL.values()):
-        return PLAIN
-    return Loops(rule, levels)
+    """The loops in C; those by torch where it cannot be had."""
+    by_real = libraries().by_real
+    return loops_of(by_real) if by_real else PLAIN
 
 
-def rule(tokens: Tokens) -> torch.Tensor:
-    """As `chunked`; integers, other devices and empty texts are left to it."""
-    return _run(tokens, None) if _here(tokens.v) else chunked(tokens)
+def loops_of(compiled: Compiled) -> Loops:
+    """The loops of some compiled libraries."""
+    return Loops(partial(_rule, compiled), partial(_levels, compiled))
 
 
-def levels(tokens: Tokens, λ: torch.Tensor) -> torch.Tensor:
+def _rule(compiled: Compiled, tokens: Tokens) -> torch.Tensor:
+    """As `chunked`; other types, whose rounding is torch's, other devices and empty texts are left to it."""
+    return _run(compiled, tokens, None) if _here(tokens.v) else chunked(tokens)
+
+
+def _levels(compiled: Compiled, tokens: Tokens, λ: torch.Tensor) -> torch.Tensor:
     """As `levelled`; rules that erase are left to it, too."""
-    return _run(tokens, λ) if _here(tokens.v) and tokens.β is None else levelled(tokens, λ)
+    if not _here(tokens.v) or tokens.β is not None:
+        return levelled(tokens, λ)
+    enough_levels(tokens, λ)
+    return _run(compiled, tokens, λ)
 
 
 def _here(v: torch.Tensor) -> bool:
-    return v.is_floating_point() and v.device.type == "cpu" and v.numel() > 0
+    transformed = torch._C._are_functorch_transforms_active()  # a tensor is then no memory that C could read
+    return v.dtype in _REAL and v.device.type == "cpu" and v.numel() > 0 and not transformed
 
 
-def _run(tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
+def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
     """The outputs of the rule in C, computed in the widest type of its parts."""
     given = [None if part is None else widened(part) for part in (*tokens, λ)]
     real = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
-    y: torch.Tensor = _Rule.apply(*(part if part is None else part.to(real) for part in given))  # type: ignore[no-untyped-call]
+    parts = (part if part is None else part.to(real) for part in given)
+    y: torch.Tensor = _Rule.apply(compiled[_REAL[real]], *parts)  # type: ignore[no-untyped-call]
     return y.to(tokens.v.dtype)
 
 
 class _Rule(torch.autograd.Function):
-    """(q, k, v, β, g, λ) -> y, each of (*batch, n, ·); all but v may serve several heads."""
+    """(library, q, k, v, β, g, λ) -> y, each of (*batch, n, ·); all but v may serve several heads."""
 
     @staticmethod
-    def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
+    def forward(ctx: Any, library: ctypes.CDLL, *given: torch.Tensor | None) -> torch.Tensor:
         parts = [None if x is None else _in_rows(x) for x in given]
         q, _, v, β, g, _ = parts
         assert q is not None and v is not None
@@ -81,12 +93,14 @@ class _Rule(torch.autograd.Function):
         y = torch.empty_like(v)
         kept, u = None, None
         if any(ctx.needs_input_grad):
-            rows, columns = _padded(q), v.shape[-1] if _by_rows(parts) else _padded(v)
-            stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _CHUNK))
+            whole_vectors = partial(_padded, library.vector_bytes())
+            rows, columns = whole_vectors(q), v.shape[-1] if _by_rows(parts) else whole_vectors(v)
+            stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _chunk(parts)))
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
             u = None if β is None else v.new_empty(v.shape)
-        _call("forward", parts, y, kept, u, [])
+        noted(_call, (library, "forward", parts, y, kept, u, []), (y, kept, u))
+        ctx.library = library
         ctx.save_for_backward(*parts, kept, u)
         return y
 
@@ -103,15 +117,23 @@ class _Rule(torch.autograd.Function):
             else torch.empty_like(x)
             for x in parts
         ]
-        _call("backward", parts, _in_rows(dy), kept, u, gradients)
+        noted(_call, (ctx.library, "backward", parts, _in_rows(dy), kept, u, gradients), gradients)
         if added:  # the loop over tokens gives the derivative by α = exp(g)
             gradients[4] = gradients[4] * parts[4]
-        return tuple(gradients)
+        return None, *gradients
 
 
 def _by_rows(parts: list[torch.Tensor | None]) -> bool:
     """Whether each row fades by a gate of its own."""
     return parts[4] is not None and parts[4].shape[-1] > 1
+
+
+def _chunk(parts: list[torch.Tensor | None]) -> int:
+    """How many tokens C takes together: no more than a short text fills."""
+    q, _, v, _, _, _ = parts
+    assert q is not None and v is not None
+    n, large = v.shape[-2], q.shape[-1] * v.shape[-1] >= _LARGE
+    return 8 if n <= 8 else 32 if large and n > 16 else 16
 
 
 def _in_rows(x: torch.Tensor) -> torch.Tensor:
@@ -124,13 +146,14 @@ def _in_rows(x: torch.Tensor) -> torch.Tensor:
     return x[once].contiguous().expand(x.shape)
 
 
-def _padded(x: torch.Tensor) -> int:
-    """The last size rounded up to whole vectors."""
-    lanes = _VECTOR // x.element_size()
+def _padded(vector: int, x: torch.Tensor) -> int:
+    """The last size rounded up to whole vectors of so many bytes."""
+    lanes = vector // x.element_size()
     return -(-x.shape[-1] // lanes) * lanes
 
 
 def _call(
+    library: ctypes.CDLL,
     name: str,
     parts: list[torch.Tensor | None],
     y: torch.Tensor,
@@ -157,13 +180,12 @@ def _call(
         q.shape[-1],
         v.shape[-1],
         *(0 if x is None else x.shape[-1] for x in (a, λ)),
+        _chunk(parts),
         *map(part, (*parts, y)),
         *(None if x is None else x.data_ptr() for x in (kept, u)),
         *map(part, gradients),
     )
-    run = library(_SOURCE, _REAL[v.dtype])
-    assert run is not None
-    if run[f"{'rule' if λ is None else 'levels'}_{name}"](ctypes.byref(sequence)):
+    if library[f"{'rule' if λ is None else 'levels'}_{name}"](ctypes.byref(sequence)):
         raise MemoryError
 
 

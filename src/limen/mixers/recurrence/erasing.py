@@ -48,7 +48,7 @@ class ErasingRule(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
-        q, k, v, β, g = (None if x is None else _first(x) for x in given)
+        q, k, v, β, g = (None if x is None else first(x) for x in given)
         assert q is not None and k is not None and v is not None and β is not None and given[2] is not None
         ctx.shape = given[2].shape
         left = None if g is None else decay(g)
@@ -58,12 +58,12 @@ class ErasingRule(torch.autograd.Function):
         Q, E, K = _decayed(q, k, β, left)
         u, S = _carried(T @ v, T @ E, K, left, ctx.shape[-3])
         ctx.save_for_backward(*(left or _NO_DECAY), *ErasingChunks(q, k, β, P, A, T, u, S, Q, E, K, g))
-        return _last(torch.baddbmm((P * β.mT) @ u, Q, S), ctx.shape)
+        return last(torch.baddbmm((P * β.mT) @ u, Q, S), ctx.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        saved, dy = ctx.saved_tensors, _first(dy)
+        saved, dy = ctx.saved_tensors, first(dy)
         of = ErasingChunks(*saved[len(_NO_DECAY) :])
         left = None if of.g is None else Decay(*saved[: len(_NO_DECAY)])
         q, k, β = of.q, of.k, of.β
@@ -83,15 +83,16 @@ class ErasingRule(torch.autograd.Function):
             dg = (_of_gates(shares.mul_(β.mT), since, until * β) + kept) * (of.g >= LOWEST)
         dq.baddbmm_(X, k)
         dk.baddbmm_(Z + Z.mT, k).baddbmm_(X.mT, q).addcmul_(written, β)
-        return tuple(None if x is None else _last(x, ctx.shape) for x in (dq, dk, r.neg_(), dβ, dg))
+        return tuple(None if x is None else last(x, ctx.shape) for x in (dq, dk, r.neg_(), dβ, dg))
 
 
-def _first(x: torch.Tensor) -> torch.Tensor:
+def first(x: torch.Tensor) -> torch.Tensor:
     """All chunks of all sequences, those of a time together: (N, C, ·)."""
     return x.movedim(-3, 0).reshape(-1, *x.shape[-2:]).contiguous()
 
 
-def _last(x: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+def last(x: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """The chunks of each sequence again, as `shape` has them: (*batch, chunks, C, ·)."""
     return x.view(shape[-3], *shape[:-3], *x.shape[-2:]).movedim(0, -3)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers.recurrence.chunks import CHUNK, cut
+from limen.errors import BadInput
+from limen.mixers.recurrence.chunks import cut
 from limen.mixers.recurrence.rule import Tokens, chunk_maps, widened
 
 if TYPE_CHECKING:
@@ -39,14 +40,16 @@ def levelled(
     tokens: Tokens, λ: jt.Float[torch.Tensor, "*batch n levels"]
 ) -> jt.Float[torch.Tensor, "*batch n d"]:
     """The outputs y; n is at most 2^(levels - 1)."""
+    enough_levels(tokens, λ)
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     q, k, v, β, g = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))
     M, N, Q, Φ = chunk_maps(q, k, β, g)
-    table = level_table(CHUNK, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only
+    chunk = v.shape[-2]
+    table = level_table(chunk, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only
     y = (λ.gather(-1, table.expand(M.shape)) * M) @ v
     blocks, tail = LevelBlocks(Q, y, N @ v, Φ.expand(*v.shape[:-2], *Φ.shape[-2:])), None
-    λ, level = λ.flatten(-3, -2), CHUNK.bit_length()
+    λ, level = λ.flatten(-3, -2), chunk.bit_length()
     while (count := blocks.q.shape[-3]) > 0:
         weight = λ[..., min(level, λ.shape[-1] - 1), None]  # (*batch, tokens, 1)
         if count % 2:
@@ -61,6 +64,13 @@ def levelled(
         level += 1
     assert tail is not None
     return tail.y.squeeze(-3)[..., :n, :].to(dtype)
+
+
+def enough_levels(tokens: Tokens, λ: torch.Tensor) -> None:
+    """Raises if a token has no weight for the farthest stretch of its past."""
+    n, levels = tokens.v.shape[-2], λ.shape[-1]
+    if max(n - 1, 0).bit_length() >= levels:
+        raise BadInput(f"{n} tokens need {max(n - 1, 0).bit_length() + 1} levels, got {levels}")
 
 
 def _joined(left: LevelBlocks, right: LevelBlocks, weight: torch.Tensor) -> LevelBlocks:

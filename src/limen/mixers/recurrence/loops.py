@@ -27,16 +27,33 @@ class Loops(NamedTuple):
     rule: Callable[[Tokens], torch.Tensor]
     levels: Callable[[Tokens, torch.Tensor], torch.Tensor]
 
+    @property
+    def folded(self) -> Loops:
+        """The same for several models at once."""
+        from limen.core.folded import folded
+
+        return Loops(
+            lambda tokens: folded(lambda *parts: self.rule(Tokens(*parts)), *tokens),
+            lambda tokens, λ: folded(lambda λ, *parts: self.levels(Tokens(*parts), λ), λ, *tokens),
+        )
+
 
 PLAIN = Loops(chunked, levelled)  # by torch alone
 
-_LOOPS = ContextVar("loops", default=PLAIN)
+_LOOPS = ContextVar[Loops | None]("loops", default=None)
+
+
+def loops() -> Loops:
+    """Those of `running_by`; outside of it those in C, where they can be had."""
+    from limen.mixers.recurrence.compiled import compiled_loops  # it needs torch when it is loaded
+
+    return _LOOPS.get() or compiled_loops()
 
 
 @contextmanager
-def running_by(loops: Loops) -> Iterator[None]:
+def running_by(chosen: Loops) -> Iterator[None]:
     """Fast forms run by these loops inside."""
-    before = _LOOPS.set(loops)
+    before = _LOOPS.set(chosen)
     try:
         yield
     finally:
@@ -55,4 +72,7 @@ class Looped(ABC):
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        return self.run(w, x, _LOOPS.get())
+        from limen.core.folded import is_stacked  # it needs torch when it is loaded
+
+        chosen = loops()
+        return self.run(w, x, chosen.folded if is_stacked(x) else chosen)

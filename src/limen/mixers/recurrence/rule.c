@@ -4,12 +4,12 @@
 
    A token writes b_t u_t under k_t, u_t = v_t - (diag(a_t) S_{t-1})^T k_t; b is the beta of rule.py.  Without b
    nothing is erased and v_t is written, without a nothing fades; a token has one a, or one a row.  All heads of
-   all texts, one after the other: a memory stays in the first cache.
+   all texts, one after the other.
 
-   Forward, token by token, a row of the memory is a vector (over d): k^T S and q^T S are sums of vectors.
-   Backward, CHUNK tokens are taken together, as products of matrices (the end of this file).  Where rows fade each
-   by itself it is token by token, too, and a column is a vector (over d_k): the gradients of q, k and a are sums
-   of vectors, only that of v needs sums within one.
+   Chunks of tokens are taken together, as products of matrices (the second half of this file): backward, and forward
+   where the memory is large.  Elsewhere, and where rows fade each by itself, it is token by token.  Forward, a row of
+   the memory is a vector (over d): k^T S and q^T S are sums of vectors.  Backward, a column is one (over d_k): the
+   gradients of q, k and a are sums of vectors, only that of v needs sums within one.
 
        dS += q dy^T    dw = dS^T k    dk = b dS u    dq = S_t dy    dv = b dw    db = <dw, u>
        dk -= diag(a) S dv    dS' = dS - k dv^T    da = rows of <dS', S>    dS <- diag(a) dS'
@@ -20,15 +20,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES (32 / (int)sizeof(REAL))
-#define STRIDE 32 /* the state before every such token is kept where rows fade each by itself, */
-#define CHUNK 16  /* else before every such one */
+#ifdef __AVX__ /* as wide as a register, where gcc would make single numbers of a wider one */
+#define BYTES 32
+#else
+#define BYTES 16
+#endif
+#define LANES_float (BYTES / 4)
+#define LANES_double (BYTES / 8)
+#define JOINED(a, b) a##b
+#define OF(name, real) JOINED(name##_, real)
+#define LANES OF(LANES, REAL)
+#define STRIDE 32 /* the state before every such token is kept where rows fade each by itself */
+#define MOST 32   /* tokens of a chunk: the caller says how many it has, 8, 16 or 32 */
 #define TILE 4
 #define AHEAD 4
 #define ALWAYS static inline __attribute__((always_inline))
 #define ONCE static __attribute__((noinline)) /* code that is short enough for the cache of instructions */
 
-typedef REAL vec __attribute__((vector_size(32)));
+typedef REAL vec __attribute__((vector_size(BYTES)));
 
 /* One tensor: the first number of each head, and how far apart its tokens stand; x == NULL: there is none. */
 typedef struct {
@@ -39,24 +48,28 @@ typedef struct {
 } part;
 
 typedef struct {
-    int64_t heads, n, d_k, d, gates, levels; /* gates: numbers a_t has, 0, 1 or d_k; levels: those of lambda */
+    int64_t heads, n, d_k, d;
+    int64_t gates, levels, chunk; /* numbers a_t has: 0, 1 or d_k; those of lambda; tokens taken together */
     part q, k, v, b, a, l, y; /* l: lambda, where the rule has levels */
-    REAL *kept; /* the states before every STRIDE-th or CHUNK-th token, or NULL */
+    REAL *kept; /* the states before every STRIDE-th token or every chunk, or NULL */
     REAL *u;    /* (heads, n, d), where something is erased */
     part dq, dk, dv, db, da, dl;
 } sequence;
 
-ALWAYS int whole(int64_t d) { return (int)((d + LANES - 1) / LANES); }
+/* Whole vectors, and whole blocks of rows of a product: 4 numbers at least. */
+#define WHOLE (LANES < 4 ? 4 : LANES)
+
+ALWAYS int whole(int64_t d) { return (int)((d + WHOLE - 1) / WHOLE * WHOLE / LANES); }
 
 ALWAYS const REAL *at(const part *p, int64_t head, int64_t t) { return p->x + p->head[head] + t * p->token; }
 
 ALWAYS REAL sum(vec x) {
     typedef REAL half __attribute__((vector_size(16)));
-    half both[2];
-    memcpy(both, &x, sizeof x);
-    both[0] += both[1];
+    half halves[BYTES / 16];
+    memcpy(halves, &x, sizeof x);
+    for (int i = 1; i < BYTES / 16; i++) halves[0] += halves[i];
     REAL s = 0;
-    for (int l = 0; l < LANES / 2; l++) s += both[0][l];
+    for (int l = 0; l < 16 / (int)sizeof(REAL); l++) s += halves[0][l];
     return s;
 }
 
@@ -76,7 +89,7 @@ ALWAYS void keep(const sequence *s, int64_t h, int64_t t, int64_t c, int64_t wid
                  int gates) {
     if (gates < 2) {
         const int64_t D = whole(s->d) * LANES, K = whole(s->d_k) * LANES;
-        REAL *to = s->kept + (h * ((s->n + CHUNK - 1) / CHUNK) + t / CHUNK) * K * D + c;
+        REAL *to = s->kept + (h * ((s->n + s->chunk - 1) / s->chunk) + t / s->chunk) * K * D + c;
         for (int64_t i = 0; i < s->d_k; i++) memcpy(to + i * D, S + i * row, width * sizeof(REAL));
         return;
     }
@@ -97,7 +110,7 @@ ALWAYS void forward_tile(const sequence *s, int64_t h, int64_t c, vec *restrict 
         ahead(&s->q, h, t + AHEAD, s->n, d_k), ahead(&s->k, h, t + AHEAD, s->n, d_k);
         ahead(&s->v, h, t + AHEAD, s->n, s->d), ahead(&s->y, h, t + AHEAD, s->n, s->d);
         if (gates > 1) ahead(&s->a, h, t + AHEAD, s->n, d_k);
-        if (s->kept && t % (gates < 2 ? CHUNK : STRIDE) == 0) keep(s, h, t, c, width, (REAL *)S, J * LANES, gates);
+        if (s->kept && t % (gates < 2 ? s->chunk : STRIDE) == 0) keep(s, h, t, c, width, (REAL *)S, J * LANES, gates);
         vec given[TILE] = {{0}}, w[TILE], sum0[TILE] = {{0}}, sum1[TILE] = {{0}};
         memcpy(given, at(&s->v, h, t) + c, width * sizeof(REAL));
         for (int j = 0; j < J; j++) w[j] = given[j];
@@ -144,8 +157,8 @@ ALWAYS void forward_tile(const sequence *s, int64_t h, int64_t c, vec *restrict 
         }                                            \
     } while (0)
 
-int rule_forward(const sequence *s) {
-    vec *S = aligned_alloc(32, sizeof(vec) * s->d_k * TILE);
+static int tokens_forward(const sequence *s) {
+    vec *S = aligned_alloc(BYTES, sizeof(vec) * s->d_k * TILE);
     if (!S) return 1;
     for (int64_t h = 0; h < s->heads; h++)
         for (int64_t c = 0; c < s->d;) {
@@ -285,7 +298,7 @@ ALWAYS void backward_head(const sequence *s, int64_t h, room m, int erases) {
 
 static int tokens_back(const sequence *s) {
     const int64_t size = s->d * whole(s->d_k);
-    vec *m = aligned_alloc(32, sizeof(vec) * (size * (STRIDE + 1) + 2 * s->d));
+    vec *m = aligned_alloc(BYTES, sizeof(vec) * (size * (STRIDE + 1) + 2 * s->d));
     if (!m) return 1;
     const room all = {m, m + size, m + size * (STRIDE + 1), (REAL *)(m + size * (STRIDE + 1) + s->d)};
     for (int64_t h = 0; h < s->heads; h++)
@@ -295,7 +308,7 @@ static int tokens_back(const sequence *s) {
     return 0;
 }
 
-/* ---- CHUNK tokens together, where nothing fades or all rows alike ----
+/* ---- Chunks of tokens together, where nothing fades or all rows alike ----
 
    With c_i the gates' product from the chunk's start to token i, G_ij that after token j up to i, w = b u (or v), and
    S the state before the chunk (P is lower, L strictly lower):
@@ -316,81 +329,134 @@ static int tokens_back(const sequence *s) {
 #define BLOCK 4 /* rows of a product at a time */
 
 typedef struct {
-    int64_t K, D;                     /* d_k and d in whole vectors */
+    int64_t C, K, D;                  /* tokens of a chunk; d_k and d in whole vectors */
     REAL *qk, *cqk, *kl;              /* q above k; both times c; G_last k */
-    REAL *kT, *wT;                    /* K x CHUNK, D x CHUNK */
-    REAL *PL, *XZ;                    /* 2 CHUNK x CHUNK: P above L, X above Z */
-    REAL *G, *below;                  /* CHUNK x CHUNK; 1 strictly below the diagonal */
+    REAL *kT, *wT;                    /* K x C, D x C */
+    REAL *PL, *XZ;                    /* 2 C x C: P above L, X above Z */
+    REAL *G, *below;                  /* C x C; 1 strictly below the diagonal */
     REAL *dS, *ST;                    /* K x D, D x K: S or dS turned */
-    REAL *u, *w, *dw;                 /* CHUNK x D */
-    REAL *dyr, *dqk;                  /* 2 CHUNK x D, 2 CHUNK x K */
+    REAL *u, *w, *dw;                 /* C x D */
+    REAL *dyr, *dqk;                  /* 2 C x D, 2 C x K */
     REAL *N, *dN, *NT, *level, *f;    /* of levels: nodes, their gradients, turned; weights of pairs; fadings */
-    REAL a[CHUNK], b[CHUNK], c[CHUNK], dg[CHUNK];
+    REAL a[MOST], b[MOST], c[MOST], dg[MOST];
 } desk;
 
-typedef REAL anywhere __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));
+typedef REAL anywhere __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
+
+/* The vectors of a product, and how many of them stand side by side: with BLOCK rows half the registers are sums. */
+#ifdef __AVX512F__
+#define WIDE 64
+#define ACROSS 4
+#define STAYS(x) __asm__("" : "+v"(x)) /* in a register: gcc would load it for each row */
+#else
+#define WIDE BYTES
+#define ACROSS 2
+#ifdef __SSE2__
+#define STAYS(x) __asm__("" : "+x"(x))
+#else
+#define STAYS(x)
+#endif
+#endif
+typedef REAL wide __attribute__((vector_size(WIDE)));
+typedef REAL wide_anywhere __attribute__((vector_size(WIDE), aligned(sizeof(REAL)), may_alias));
 
 ALWAYS vec load(const REAL *x) { return *(const vec *)x; }
 ALWAYS void put(REAL *x, vec v) { *(vec *)x = v; }
 
-ALWAYS void block(int J, int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B,
-                  int64_t ldb, REAL *out, int64_t ldo, int add) {
-    vec s[BLOCK][2];
-    for (int r = 0; r < BLOCK; r++)
-        for (int j = 0; j < J; j++) s[r][j] = add ? load(out + r * ldo + j * LANES) : (vec){0};
-    for (int64_t k = from; k < to; k++) {
-        vec b[2];
-        for (int j = 0; j < J; j++) {
-            b[j] = load(B + k * ldb + j * LANES);
-            __asm__("" : "+x"(b[j])); /* stays in a register: the compiler would load it for each row */
-        }
-        for (int r = 0; r < BLOCK; r++) {
-            const REAL a = A[r * row + k * column];
-            for (int j = 0; j < J; j++) s[r][j] += a * b[j];
-        }
+/* BLOCK rows of a product and J vectors of them, which stay in registers.  Each sum has a name: compilers would put
+   an array of rows into memory. */
+#define BLOCKS(name, vector, UNALIGNED)                                                                        \
+    ALWAYS void name(int J, int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B, \
+                     int64_t ldb, REAL *out, int64_t ldo, REAL by) {                                           \
+        const int64_t lanes = sizeof(vector) / sizeof(REAL);                                                   \
+        vector s0[ACROSS], s1[ACROSS], s2[ACROSS], s3[ACROSS], b[ACROSS];                                      \
+        for (int j = 0; j < J; j++) {                                                                          \
+            const REAL *x = out + j * lanes;                                                                   \
+            s0[j] = s1[j] = s2[j] = s3[j] = (vector){0};                                                       \
+            if (by != 0) {                                                                                     \
+                s0[j] = by * *(const UNALIGNED *)x, s1[j] = by * *(const UNALIGNED *)(x + ldo);                \
+                s2[j] = by * *(const UNALIGNED *)(x + 2 * ldo), s3[j] = by * *(const UNALIGNED *)(x + 3 * ldo); \
+            }                                                                                                  \
+        }                                                                                                      \
+        for (int64_t k = from; k < to; k++) {                                                                  \
+            const REAL *a = A + k * column;                                                                    \
+            for (int j = 0; j < J; j++) {                                                                      \
+                b[j] = *(const UNALIGNED *)(B + k * ldb + j * lanes);                                          \
+                STAYS(b[j]);                                                                                   \
+            }                                                                                                  \
+            for (int j = 0; j < J; j++) s0[j] += a[0] * b[j];                                                  \
+            for (int j = 0; j < J; j++) s1[j] += a[row] * b[j];                                                \
+            for (int j = 0; j < J; j++) s2[j] += a[2 * row] * b[j];                                            \
+            for (int j = 0; j < J; j++) s3[j] += a[3 * row] * b[j];                                            \
+        }                                                                                                      \
+        for (int j = 0; j < J; j++) {                                                                          \
+            REAL *x = out + j * lanes;                                                                         \
+            *(UNALIGNED *)x = s0[j], *(UNALIGNED *)(x + ldo) = s1[j];                                          \
+            *(UNALIGNED *)(x + 2 * ldo) = s2[j], *(UNALIGNED *)(x + 3 * ldo) = s3[j];                          \
+        }                                                                                                      \
     }
-    for (int r = 0; r < BLOCK; r++)
-        for (int j = 0; j < J; j++) put(out + r * ldo + j * LANES, s[r][j]);
-}
+
+BLOCKS(block, wide, wide_anywhere)
+BLOCKS(narrow_block, vec, anywhere)
 
 enum shape { FULL, LOWER, UPPER };
-enum how { SET, ADD };
 
-/* out (+)= A B; A_ik stands at i·row + k·column and is full, lower or upper triangular. */
+/* out = by out + A B, where by is 0 whatever out holds; A_ik stands at i row + k column and is full, lower or upper
+   triangular. */
 ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
-                    int64_t ldb, REAL *out, int64_t ldo, enum how add, enum shape shape) {
-    for (int64_t j = 0; j < N; j += N - j >= 2 * LANES ? 2 * LANES : LANES)
+                  int64_t ldb, REAL *out, int64_t ldo, REAL by, enum shape shape) {
+    const int64_t lanes = sizeof(wide) / sizeof(REAL);
+    for (int64_t j = 0, next; j < N; j = next) {
+        const int64_t left = (N - j) / lanes;
+        next = j + (left >= ACROSS ? ACROSS * lanes : left >= 2 ? 2 * lanes : left ? lanes : LANES);
         for (int64_t i = 0; i < M; i += BLOCK) {
             const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + BLOCK < K ? i + BLOCK : K;
             const REAL *a = A + i * row, *b = B + j;
             REAL *o = out + i * ldo + j;
-            if (N - j >= 2 * LANES) {
-                if (add) block(2, from, to, a, row, column, b, ldb, o, ldo, 1);
-                else block(2, from, to, a, row, column, b, ldb, o, ldo, 0);
-            } else block(1, from, to, a, row, column, b, ldb, o, ldo, add);
+            if (left >= ACROSS) block(ACROSS, from, to, a, row, column, b, ldb, o, ldo, by);
+            else if (left >= 2) block(2, from, to, a, row, column, b, ldb, o, ldo, by);
+            else if (left) block(1, from, to, a, row, column, b, ldb, o, ldo, by);
+            else narrow_block(1, from, to, a, row, column, b, ldb, o, ldo, by);
         }
+    }
 }
 
-typedef __typeof__((vec){0} < (vec){0}) places;
-
-/* Rows i and i + w of a square of which the blocks of size w beside the diagonal change places. */
-ALWAYS vec swapped(vec x, vec y, const int w, const int second) {
-    places from;
-#pragma GCC unroll 8
-    for (int l = 0; l < LANES; l++) from[l] = (l & w ? LANES : 0) + (l ^ (((l & w) == 0) == second ? w : 0));
-    return __builtin_shuffle(x, y, from);
-}
+/* Rows l and l + w of a square of which the blocks of size w beside the diagonal change places. */
+#define FROM(l, w, second) ((l & w ? LANES : 0) + (l ^ (((l & w) == 0) == second ? w : 0)))
+#define PAIR(l, w, z) FROM((l), w, z), FROM((l + 1), w, z)
+#define FIRST_2(w, z) PAIR(0, w, z)
+#define FIRST_4(w, z) FIRST_2(w, z), PAIR(2, w, z)
+#define FIRST_8(w, z) FIRST_4(w, z), PAIR(4, w, z), PAIR(6, w, z)
+#if LANES == 8
+#define SWAPPED(x, y, w, z) SHUFFLED(x, y, FIRST_8(w, z))
+#elif LANES == 4
+#define SWAPPED(x, y, w, z) SHUFFLED(x, y, FIRST_4(w, z))
+#else
+#define SWAPPED(x, y, w, z) SHUFFLED(x, y, FIRST_2(w, z))
+#endif
+#ifdef __clang__
+#define SHUFFLED(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define PLACE_float int32_t
+#define PLACE_double int64_t
+typedef OF(PLACE, REAL) places __attribute__((vector_size(BYTES)));
+#define SHUFFLED(x, y, ...) __builtin_shuffle(x, y, (places){__VA_ARGS__})
+#endif
 
 /* Rows and columns of a square change places, by blocks of half a vector, a quarter, … */
 ALWAYS void turned(vec a[LANES]) {
-#define SWAP(w)                                                                         \
-    for (int l = 0; l < LANES; l++)                                                     \
-        if (!(l & w)) {                                                                 \
-            const vec above = a[l], below = a[l + w];                                   \
-            a[l] = swapped(above, below, w, 0), a[l + w] = swapped(above, below, w, 1); \
+#define SWAP(w)                                                                       \
+    for (int l = 0; l < LANES; l++)                                                   \
+        if (!(l & w)) {                                                               \
+            const vec above = a[l], below = a[l + w];                                 \
+            a[l] = SWAPPED(above, below, w, 0), a[l + w] = SWAPPED(above, below, w, 1); \
         }
-    if (LANES == 8) SWAP((LANES / 2))
+#if LANES == 8
+    SWAP(4)
+#endif
+#if LANES >= 4
     SWAP(2)
+#endif
     SWAP(1)
 #undef SWAP
 }
@@ -406,8 +472,8 @@ ONCE void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
 }
 
 /* Tokens t … of a head as rows of `width` numbers; zeros where there are none. */
-ALWAYS void copied(const part *p, int64_t h, int64_t t, int64_t tokens, int64_t d, int64_t width, REAL *to) {
-    for (int64_t i = 0; i < CHUNK; i++, to += width) {
+ALWAYS void copied(int64_t C, const part *p, int64_t h, int64_t t, int64_t tokens, int64_t d, int64_t width, REAL *to) {
+    for (int64_t i = 0; i < C; i++, to += width) {
         const REAL *x = i < tokens ? at(p, h, t + i) : NULL;
         int64_t c = 0;
         if (x)
@@ -431,8 +497,8 @@ ALWAYS void written_back(const part *p, int64_t h, int64_t t, int64_t tokens, in
 }
 
 /* One number a token, `none` where there are none. */
-ALWAYS void copied_numbers(const part *p, int64_t h, int64_t t, int64_t tokens, REAL none, REAL *to) {
-    for (int i = 0; i < CHUNK; i++) to[i] = p->x && i < tokens ? *at(p, h, t + i) : none;
+ALWAYS void copied_numbers(int64_t C, const part *p, int64_t h, int64_t t, int64_t tokens, REAL none, REAL *to) {
+    for (int i = 0; i < C; i++) to[i] = p->x && i < tokens ? *at(p, h, t + i) : none;
 }
 
 ALWAYS void numbers_back(const part *p, int64_t h, int64_t t, int64_t tokens, const REAL *from) {
@@ -443,20 +509,23 @@ ALWAYS void numbers_back(const part *p, int64_t h, int64_t t, int64_t tokens, co
 }
 
 /* to_i = by_i x_i, rows of `width`. */
-ALWAYS void scaled(const REAL *x, const REAL *by, int64_t width, REAL *to) {
-    for (int i = 0; i < CHUNK; i++)
+ALWAYS void scaled(int64_t C, const REAL *x, const REAL *by, int64_t width, REAL *to) {
+    for (int i = 0; i < C; i++)
         for (int64_t c = 0; c < width; c += LANES) put(to + i * width + c, by[i] * load(x + i * width + c));
 }
 
 ALWAYS REAL inner(const REAL *x, const REAL *y, int64_t width) {
-    vec s[2] = {{0}};
-    for (int64_t c = 0; c < width; c += LANES) s[c / LANES % 2] += load(x + c) * load(y + c);
-    return sum(s[0] + s[1]);
+    vec s[4] = {{0}};
+    int64_t c = 0;
+    for (; c + 4 * LANES <= width; c += 4 * LANES)
+        for (int z = 0; z < 4; z++) s[z] += load(x + c + z * LANES) * load(y + c + z * LANES);
+    for (; c < width; c += LANES) s[0] += load(x + c) * load(y + c);
+    return sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 /* to_i += <x_i, y_i>, rows of `width`. */
-ONCE void inners(const REAL *x, const REAL *y, int64_t width, REAL *to) {
-    for (int i = 0; i < CHUNK; i += LANES) {
+ONCE void inners(int64_t C, const REAL *x, const REAL *y, int64_t width, REAL *to) {
+    for (int i = 0; i < C; i += LANES) {
         vec s[LANES] = {{0}}, all = *(const anywhere *)(to + i);
         for (int l = 0; l < LANES; l++)
             for (int64_t c = (i + l) * width; c < (i + l + 1) * width; c += LANES) s[l] += load(x + c) * load(y + c);
@@ -467,8 +536,8 @@ ONCE void inners(const REAL *x, const REAL *y, int64_t width, REAL *to) {
 }
 
 /* Told a chunk ahead. */
-ALWAYS void soon(const part *p, int64_t h, int64_t t, int64_t n, int64_t d) {
-    for (int64_t i = t; i < t + CHUNK; i++) ahead(p, h, i, n, d);
+ALWAYS void soon(const sequence *s, const part *p, int64_t h, int64_t t, int64_t d) {
+    for (int64_t i = t; i < t + s->chunk; i++) ahead(p, h, i, s->n, d);
 }
 
 ALWAYS void soon_state(const REAL *S, int64_t size) {
@@ -477,26 +546,26 @@ ALWAYS void soon_state(const REAL *S, int64_t size) {
 
 /* A chunk: its tokens, c and G, P and L. */
 ONCE void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int erases, int fades) {
-    const int64_t K = m->K, pairs = CHUNK * CHUNK;
-    REAL *k = m->qk + CHUNK * K;
-    copied(&s->q, h, t, tokens, s->d_k, K, m->qk);
-    copied(&s->k, h, t, tokens, s->d_k, K, k);
-    if (erases) copied_numbers(&s->b, h, t, tokens, 0, m->b);
+    const int64_t C = m->C, K = m->K, pairs = C * C;
+    REAL *k = m->qk + C * K;
+    copied(C, &s->q, h, t, tokens, s->d_k, K, m->qk);
+    copied(C, &s->k, h, t, tokens, s->d_k, K, k);
+    if (erases) copied_numbers(C, &s->b, h, t, tokens, 0, m->b);
     if (fades) {
-        copied_numbers(&s->a, h, t, tokens, 1, m->a);
+        copied_numbers(C, &s->a, h, t, tokens, 1, m->a);
         REAL c = 1;
-        vec g[CHUNK / LANES] = {{0}};
-        for (int i = 0; i < CHUNK; i++) {
+        vec g[MOST / LANES] = {{0}};
+        for (int i = 0; i < C; i++) {
             m->c[i] = c *= m->a[i];
-            for (int j = 0; j < CHUNK / LANES; j++) put(m->G + i * CHUNK + j * LANES, g[j] *= m->a[i]);
-            m->G[i * CHUNK + i] = 1;
-            for (int j = 0; j < CHUNK / LANES; j++) g[j] = load(m->G + i * CHUNK + j * LANES);
+            for (int j = 0; j < C / LANES; j++) put(m->G + i * C + j * LANES, g[j] *= m->a[i]);
+            m->G[i * C + i] = 1;
+            for (int j = 0; j < C / LANES; j++) g[j] = load(m->G + i * C + j * LANES);
         }
-        scaled(m->qk, m->c, K, m->cqk), scaled(k, m->G + pairs - CHUNK, K, m->kl);
-        if (erases) scaled(k, m->c, K, m->cqk + CHUNK * K);
+        scaled(C, m->qk, m->c, K, m->cqk), scaled(C, k, m->G + pairs - C, K, m->kl);
+        if (erases) scaled(C, k, m->c, K, m->cqk + C * K);
     }
-    transposed(k, CHUNK, K, m->kT);
-    product((1 + erases) * CHUNK, CHUNK, K, m->qk, K, 1, m->kT, CHUNK, m->PL, CHUNK, SET, FULL);
+    transposed(k, C, K, m->kT);
+    product((1 + erases) * C, C, K, m->qk, K, 1, m->kT, C, m->PL, C, 0, FULL);
     for (int at = 0; at < pairs; at += LANES) {
         const vec G = load(m->G + at);
         put(m->PL + at, G * load(m->PL + at));
@@ -506,18 +575,18 @@ ONCE void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tok
 
 /* dw_i += Σ_j L_ji r_j over j > i, r_i = -b_i dw_i: from the last to the first. */
 ONCE void solved_back(const desk *m, REAL *dw, REAL *r) {
-    const int64_t D = m->D;
-    const REAL *L = m->PL + CHUNK * CHUNK;
-    for (int i = CHUNK - BLOCK; i >= 0; i -= BLOCK) {
-        const int later = i + BLOCK;
-        product(BLOCK, D, CHUNK - later, L + later * CHUNK + i, 1, CHUNK, r + later * D, D, dw + i * D, D, ADD, FULL);
+    const int64_t C = m->C, D = m->D;
+    const REAL *L = m->PL + C * C;
+    for (int64_t i = C - BLOCK; i >= 0; i -= BLOCK) {
+        const int64_t later = i + BLOCK;
+        product(BLOCK, D, C - later, L + later * C + i, 1, C, r + later * D, D, dw + i * D, D, 1, FULL);
         for (int64_t c = 0; c < D; c += LANES) {
             vec done[BLOCK];
 #pragma GCC unroll 4
             for (int z = BLOCK - 1; z >= 0; z--) {
                 vec now = load(dw + (i + z) * D + c);
 #pragma GCC unroll 4
-                for (int y = BLOCK - 1; y > z; y--) now += L[(i + y) * CHUNK + i + z] * done[y];
+                for (int y = BLOCK - 1; y > z; y--) now += L[(i + y) * C + i + z] * done[y];
                 put(dw + (i + z) * D + c, now);
                 put(r + (i + z) * D + c, done[z] = -m->b[i + z] * now);
             }
@@ -525,14 +594,62 @@ ONCE void solved_back(const desk *m, REAL *dw, REAL *r) {
     }
 }
 
+/* z_i += Σ_j L_ij w_j over j < i, w_i = -b_i z_i: from the first to the last. */
+ONCE void solved(const desk *m, REAL *z, REAL *w) {
+    const int64_t C = m->C, D = m->D;
+    const REAL *L = m->PL + C * C;
+    for (int64_t i = 0; i < C; i += BLOCK) {
+        product(BLOCK, D, i, L + i * C, C, 1, w, D, z + i * D, D, 1, FULL);
+        for (int64_t c = 0; c < D; c += LANES) {
+            vec done[BLOCK];
+#pragma GCC unroll 4
+            for (int x = 0; x < BLOCK; x++) {
+                vec now = load(z + (i + x) * D + c);
+#pragma GCC unroll 4
+                for (int y = 0; y < x; y++) now += L[(i + x) * C + i + y] * done[y];
+                put(z + (i + x) * D + c, now);
+                put(w + (i + x) * D + c, done[x] = -m->b[i + x] * now);
+            }
+        }
+    }
+}
+
+/* Forward, z = -u. */
+ONCE void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+    const int64_t C = m->C, K = m->K, D = m->D, chunks = (s->n + C - 1) / C;
+    const int64_t zero = 0;
+    const part u = {s->u ? s->u + h * s->n * s->d : NULL, &zero, s->d, 0};
+    REAL *S = m->dS, *y = m->dyr, *z = m->dyr + C * D;
+    memset(S, 0, sizeof(REAL) * K * D);
+    for (int64_t t = 0; t < s->n; t += C) {
+        const int64_t tokens = s->n - t < C ? s->n - t : C;
+        if (s->kept) memcpy(s->kept + (h * chunks + t / C) * K * D, S, sizeof(REAL) * K * D);
+        soon(s, &s->v, h, t, s->d);
+        laid_out(s, m, h, t, tokens, erases, fades);
+        copied(C, &s->v, h, t, tokens, s->d, D, m->w);
+        soon(s, &s->y, h, t, s->d);
+        product((1 + erases) * C, D, K, m->cqk, K, 1, S, D, y, D, 0, FULL);
+        soon(s, &s->q, h, t + C, s->d_k), soon(s, &s->k, h, t + C, s->d_k);
+        if (erases) {
+            for (int64_t c = 0; c < C * D; c += LANES) put(z + c, load(z + c) - load(m->w + c));
+            solved(m, z, m->w);
+            if (s->u) written_back(&u, 0, t, tokens, s->d, D, -1, z);
+        }
+        product(C, D, C, m->PL, C, 1, m->w, D, y, D, 1, LOWER);
+        written_back(&s->y, h, t, tokens, s->d, D, 1, y);
+        product(K, D, C, m->kl, 1, K, m->w, D, S, D, fades ? m->c[C - 1] : 1, FULL);
+    }
+}
+
 /* dg of the pairs of tokens, weight below the diagonal: all s with i >= s > j. */
 ALWAYS void faded_between(desk *m, const REAL *weight) {
-    vec since[CHUNK / LANES] = {{0}}; /* by j: the rows from s on */
-    for (int s = CHUNK - 1; s >= 0; s--) {
+    const int64_t C = m->C;
+    vec since[MOST / LANES] = {{0}}; /* by j: the rows from s on */
+    for (int64_t s = C - 1; s >= 0; s--) {
         vec all = {0};
-        for (int j = 0; j < CHUNK / LANES; j++) {
-            since[j] += load(weight + s * CHUNK + j * LANES);
-            all += since[j] * load(m->below + s * CHUNK + j * LANES);
+        for (int j = 0; j < C / LANES; j++) {
+            since[j] += load(weight + s * C + j * LANES);
+            all += since[j] * load(m->below + s * C + j * LANES);
         }
         m->dg[s] += sum(all);
     }
@@ -540,44 +657,45 @@ ALWAYS void faded_between(desk *m, const REAL *weight) {
 
 /* What was read of the state before the chunk, left to the state behind it, and passed through. */
 ALWAYS void faded_around(desk *m, const REAL *since, const REAL *until, REAL through) {
+    const int64_t C = m->C;
     REAL later = 0;
-    for (int i = CHUNK - 1; i >= 0; i--) m->dg[i] += later += since[i];
-    for (int i = 0; i < CHUNK; i++) m->dg[i] += through, through += until[i];
+    for (int64_t i = C - 1; i >= 0; i--) m->dg[i] += later += since[i];
+    for (int i = 0; i < C; i++) m->dg[i] += through, through += until[i];
 }
 
 ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
-    const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK, pairs = CHUNK * CHUNK;
+    const int64_t C = m->C, K = m->K, D = m->D, chunks = (s->n + C - 1) / C, pairs = C * C;
     const int both = 1 + erases;
-    const REAL *last = m->G + pairs - CHUNK;
-    REAL *r = m->dyr + CHUNK * D, *dk = m->dqk + CHUNK * K;
+    const REAL *last = m->G + pairs - C;
+    REAL *r = m->dyr + C * D, *dk = m->dqk + C * K;
     memset(m->dS, 0, sizeof(REAL) * K * D);
-    for (int64_t t = (chunks - 1) * CHUNK; t >= 0; t -= CHUNK) {
-        const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+    for (int64_t t = (chunks - 1) * C; t >= 0; t -= C) {
+        const int64_t tokens = s->n - t < C ? s->n - t : C;
         laid_out(s, m, h, t, tokens, erases, fades);
-        const REAL *S = s->kept + (h * chunks + t / CHUNK) * K * D;
+        const REAL *S = s->kept + (h * chunks + t / C) * K * D;
         const int64_t zero = 0;
-        const part u = {s->u + h * s->n * s->d, &zero, s->d, 0};
-        copied(erases ? &u : &s->v, erases ? 0 : h, t, tokens, s->d, D, m->u);
+        const part u = {s->u ? s->u + h * s->n * s->d : NULL, &zero, s->d, 0};
+        copied(C, erases ? &u : &s->v, erases ? 0 : h, t, tokens, s->d, D, m->u);
         const REAL *w = erases ? m->w : m->u;
-        if (erases) scaled(m->u, m->b, D, m->w);
-        copied(&s->y, h, t, tokens, s->d, D, m->dyr);
-        transposed(w, CHUNK, D, m->wT);
+        if (erases) scaled(C, m->u, m->b, D, m->w);
+        copied(C, &s->y, h, t, tokens, s->d, D, m->dyr);
+        transposed(w, C, D, m->wT);
 
-        REAL since[CHUNK] = {0}, until[CHUNK] = {0}, db[CHUNK] = {0};
-        soon(&s->dv, h, t, s->n, s->d);
-        product(CHUNK, D, K, m->kl, K, 1, m->dS, D, m->dw, D, SET, FULL);
-        if (fades) inners(w, m->dw, D, until);
-        soon(&s->dq, h, t, s->n, s->d_k);
-        product(CHUNK, D, CHUNK, m->PL, 1, CHUNK, m->dyr, D, m->dw, D, ADD, UPPER);
+        REAL since[MOST] = {0}, until[MOST] = {0}, db[MOST] = {0};
+        soon(s, &s->dv, h, t, s->d);
+        product(C, D, K, m->kl, K, 1, m->dS, D, m->dw, D, 0, FULL);
+        if (fades) inners(C, w, m->dw, D, until);
+        soon(s, &s->dq, h, t, s->d_k);
+        product(C, D, C, m->PL, 1, C, m->dyr, D, m->dw, D, 1, UPPER);
         if (erases) {
             solved_back(m, m->dw, r);
-            inners(m->dw, m->u, D, db);
+            inners(C, m->dw, m->u, D, db);
             numbers_back(&s->db, h, t, tokens, db);
         }
         written_back(&s->dv, h, t, tokens, s->d, D, erases ? -1 : 1, erases ? r : m->dw);
 
-        soon(&s->dk, h, t, s->n, s->d_k);
-        product(both * CHUNK, CHUNK, D, m->dyr, D, 1, m->wT, CHUNK, m->XZ, CHUNK, SET, FULL);
+        soon(s, &s->dk, h, t, s->d_k);
+        product(both * C, C, D, m->dyr, D, 1, m->wT, C, m->XZ, C, 0, FULL);
         for (int at = 0; at < pairs; at += LANES) {
             const vec G = load(m->G + at), X = load(m->XZ + at), Z = erases ? load(m->XZ + pairs + at) : (vec){0};
             if (fades)
@@ -587,35 +705,33 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
         }
 
         transposed(S, K, D, m->ST);
-        soon(&s->q, h, t - CHUNK, s->n, s->d_k);
-        product(both * CHUNK, K, D, m->dyr, D, 1, m->ST, K, m->dqk, K, SET, FULL);
+        soon(s, &s->q, h, t - C, s->d_k);
+        product(both * C, K, D, m->dyr, D, 1, m->ST, K, m->dqk, K, 0, FULL);
         for (int half = 0; fades && half < both; half++) {
-            REAL *part = m->dqk + half * CHUNK * K;
-            scaled(part, m->c, K, part);
-            inners(m->qk + half * CHUNK * K, part, K, since);
+            REAL *part = m->dqk + half * C * K;
+            scaled(C, part, m->c, K, part);
+            inners(C, m->qk + half * C * K, part, K, since);
         }
-        product(CHUNK, K, CHUNK, m->XZ, CHUNK, 1, m->qk + CHUNK * K, K, m->dqk, K, ADD, LOWER);
-        if (erases) product(CHUNK, K, CHUNK, m->XZ + pairs, CHUNK, 1, m->qk + CHUNK * K, K, dk, K, ADD, LOWER);
-        if (fades) scaled(w, last, D, m->dw);
-        soon(&s->k, h, t - CHUNK, s->n, s->d_k);
+        product(C, K, C, m->XZ, C, 1, m->qk + C * K, K, m->dqk, K, 1, LOWER);
+        if (erases) product(C, K, C, m->XZ + pairs, C, 1, m->qk + C * K, K, dk, K, 1, LOWER);
+        if (fades) scaled(C, w, last, D, m->dw);
+        soon(s, &s->k, h, t - C, s->d_k);
         transposed(m->dS, K, D, m->ST);
-        product(CHUNK, K, D, fades ? m->dw : w, D, 1, m->ST, K, dk, K, erases ? ADD : SET, FULL);
-        product(CHUNK, K, both * CHUNK, m->XZ, 1, CHUNK, m->qk, K, dk, K, ADD, UPPER);
-        soon(&s->y, h, t - CHUNK, s->n, s->d);
+        product(C, K, D, fades ? m->dw : w, D, 1, m->ST, K, dk, K, erases, FULL);
+        product(C, K, both * C, m->XZ, 1, C, m->qk, K, dk, K, 1, UPPER);
+        soon(s, &s->y, h, t - C, s->d);
         if (t) soon_state(S - K * D, K * D);
-        soon(erases ? &u : &s->v, erases ? 0 : h, t - CHUNK, s->n, s->d);
+        soon(s, erases ? &u : &s->v, erases ? 0 : h, t - C, s->d);
         written_back(&s->dq, h, t, tokens, s->d_k, K, 1, m->dqk);
         written_back(&s->dk, h, t, tokens, s->d_k, K, 1, dk);
 
         if (fades) {
-            const REAL all = m->c[CHUNK - 1];
             memset(m->dg, 0, sizeof m->dg);
             faded_between(m, m->PL);
-            faded_around(m, since, until, all * inner(m->dS, S, K * D));
+            faded_around(m, since, until, m->c[C - 1] * inner(m->dS, S, K * D));
             numbers_back(&s->da, h, t, tokens, m->dg);
-            for (int64_t c = 0; c < K * D; c += LANES) put(m->dS + c, all * load(m->dS + c));
         }
-        product(K, D, both * CHUNK, m->cqk, 1, K, m->dyr, D, m->dS, D, ADD, FULL);
+        product(K, D, both * C, m->cqk, 1, K, m->dyr, D, m->dS, D, fades ? m->c[C - 1] : 1, FULL);
     }
 }
 
@@ -632,19 +748,18 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
 
    and the way back is that of a chunk, with the gradient of N_{t+1} for dS'; all of f is fading, of ln f the gradient
    is the sum of what it multiplied, times its derivative. */
-#define INSIDE 5 /* levels inside a chunk: bit lengths 0 to 4 */
-
 ALWAYS int bit_length(int64_t x) { return x ? 64 - __builtin_clzll((unsigned long long)x) : 0; }
 
 /* How many nodes there are at most: the bits of the number of chunks. */
-ALWAYS int nodes_of(const sequence *s) { return s->levels ? bit_length((s->n + CHUNK - 1) / CHUNK) : 0; }
+ALWAYS int nodes_of(const sequence *s) { return s->levels ? bit_length((s->n + s->chunk - 1) / s->chunk) : 0; }
 
 /* f of each node before each chunk. */
 ALWAYS void fadings(const sequence *s, int64_t h, REAL *to, int fades) {
+    const int64_t C = s->chunk;
     REAL f[64];
-    for (int64_t z = 0; z * CHUNK < s->n; z++) {
+    for (int64_t z = 0; z * C < s->n; z++) {
         REAL all = 1;
-        for (int64_t t = z * CHUNK; fades && t < s->n && t < (z + 1) * CHUNK; t++) all *= *at(&s->a, h, t);
+        for (int64_t t = z * C; fades && t < s->n && t < (z + 1) * C; t++) all *= *at(&s->a, h, t);
         for (int b = 0; z >> b; b++) to[z * nodes_of(s) + b] = f[b], f[b] *= all;
         f[__builtin_ctzll(~(unsigned long long)z)] = 1;
     }
@@ -652,16 +767,17 @@ ALWAYS void fadings(const sequence *s, int64_t h, REAL *to, int fades) {
 
 /* The weight of a level for each token of a chunk. */
 ALWAYS void weights(const sequence *s, int64_t h, int64_t t, int64_t tokens, int level, REAL *to) {
-    for (int i = 0; i < CHUNK; i++) to[i] = i < tokens && level < s->levels ? at(&s->l, h, t + i)[level] : 0;
+    for (int i = 0; i < s->chunk; i++) to[i] = i < tokens && level < s->levels ? at(&s->l, h, t + i)[level] : 0;
 }
 
 /* P and, at m->level, the weights of its pairs. */
 ALWAYS void laid_out_levels(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int fades) {
+    const int64_t C = m->C;
     laid_out(s, m, h, t, tokens, 0, fades);
-    for (int i = 0; i < CHUNK; i++)
-        for (int j = 0; j < CHUNK; j++) {
+    for (int i = 0; i < C; i++)
+        for (int j = 0; j < C; j++) {
             const int level = bit_length(i ^ j);
-            m->level[i * CHUNK + j] = i < tokens && level < s->levels ? at(&s->l, h, t + i)[level] : 0;
+            m->level[i * C + j] = i < tokens && level < s->levels ? at(&s->l, h, t + i)[level] : 0;
         }
 }
 
@@ -671,29 +787,30 @@ ALWAYS void added_up(REAL *to, REAL by, const REAL *x, int64_t size) {
 
 ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades) {
     (void)erases;
-    const int64_t K = m->K, D = m->D, KD = K * D, chunks = (s->n + CHUNK - 1) / CHUNK;
-    REAL f[64], by[CHUNK];
+    const int64_t C = m->C, K = m->K, D = m->D, KD = K * D, chunks = (s->n + C - 1) / C;
+    const int inside = bit_length(C - 1) + 1; /* levels inside a chunk, a power of two */
+    REAL f[64], by[MOST];
     for (int64_t z = 0; z < chunks; z++) {
-        const int64_t t = z * CHUNK, tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
-        soon(&s->y, h, t, s->n, s->d), soon(&s->l, h, t, s->n, s->levels);
+        const int64_t t = z * C, tokens = s->n - t < C ? s->n - t : C;
+        soon(s, &s->y, h, t, s->d), soon(s, &s->l, h, t, s->levels);
         laid_out_levels(s, m, h, t, tokens, fades);
-        copied(&s->v, h, t, tokens, s->d, D, m->w);
-        for (int at = 0; at < CHUNK * CHUNK; at += LANES) put(m->PL + at, load(m->PL + at) * load(m->level + at));
-        product(CHUNK, D, CHUNK, m->PL, CHUNK, 1, m->w, D, m->dw, D, SET, LOWER);
-        soon(&s->q, h, t + CHUNK, s->n, s->d_k), soon(&s->k, h, t + CHUNK, s->n, s->d_k);
+        copied(C, &s->v, h, t, tokens, s->d, D, m->w);
+        for (int at = 0; at < C * C; at += LANES) put(m->PL + at, load(m->PL + at) * load(m->level + at));
+        product(C, D, C, m->PL, C, 1, m->w, D, m->dw, D, 0, LOWER);
+        soon(s, &s->q, h, t + C, s->d_k), soon(s, &s->k, h, t + C, s->d_k);
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
-            weights(s, h, t, tokens, INSIDE + b, by);
-            for (int i = 0; i < CHUNK; i++) by[i] *= f[b];
-            scaled(m->cqk, by, K, m->dqk);
-            product(CHUNK, D, K, m->dqk, K, 1, m->N + b * KD, D, m->dw, D, ADD, FULL);
+            weights(s, h, t, tokens, inside + b, by);
+            for (int i = 0; i < C; i++) by[i] *= f[b];
+            scaled(C, m->cqk, by, K, m->dqk);
+            product(C, D, K, m->dqk, K, 1, m->N + b * KD, D, m->dw, D, 1, FULL);
         }
         written_back(&s->y, h, t, tokens, s->d, D, 1, m->dw);
-        soon(&s->v, h, t + CHUNK, s->n, s->d);
-        const REAL all = fades ? m->c[CHUNK - 1] : 1;
+        soon(s, &s->v, h, t + C, s->d);
+        const REAL all = fades ? m->c[C - 1] : 1;
         const int into = __builtin_ctzll(~(unsigned long long)z); /* the bit of the new node */
         for (int b = 0; z >> b; b++) f[b] *= all;
-        product(K, D, CHUNK, m->kl, 1, K, m->w, D, m->dS, D, SET, FULL);
+        product(K, D, C, m->kl, 1, K, m->w, D, m->dS, D, 0, FULL);
         for (int b = 0; b < into; b++) added_up(m->dS, f[b], m->N + b * KD, KD);
         memcpy(m->N + into * KD, m->dS, sizeof(REAL) * KD), f[into] = 1;
         if (s->kept) memcpy(s->kept + (h * chunks + z) * KD, m->dS, sizeof(REAL) * KD);
@@ -702,22 +819,23 @@ ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades
 
 ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fades) {
     (void)erases;
-    const int64_t K = m->K, D = m->D, KD = K * D, chunks = (s->n + CHUNK - 1) / CHUNK, pairs = CHUNK * CHUNK;
-    REAL *k = m->qk + CHUNK * K, *dk = m->dqk + CHUNK * K, *X = m->XZ, df[64] = {0};
+    const int64_t C = m->C, K = m->K, D = m->D, KD = K * D, chunks = (s->n + C - 1) / C, pairs = C * C;
+    const int inside = bit_length(C - 1) + 1;
+    REAL *k = m->qk + C * K, *dk = m->dqk + C * K, *X = m->XZ, df[64] = {0};
     fadings(s, h, m->f, fades);
     memset(m->dN, 0, sizeof(REAL) * nodes_of(s) * KD);
     for (int64_t z = chunks - 1; z >= 0; z--) {
-        const int64_t t = z * CHUNK, tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        const int64_t t = z * C, tokens = s->n - t < C ? s->n - t : C;
         const int into = __builtin_ctzll(~(unsigned long long)z);
         const REAL *f = m->f + z * nodes_of(s), *dS = m->dN + into * KD;
-        soon(&s->dq, h, t, s->n, s->d_k), soon(&s->dk, h, t, s->n, s->d_k), soon(&s->dv, h, t, s->n, s->d);
+        soon(s, &s->dq, h, t, s->d_k), soon(s, &s->dk, h, t, s->d_k), soon(s, &s->dv, h, t, s->d);
         laid_out_levels(s, m, h, t, tokens, fades);
-        const REAL all = fades ? m->c[CHUNK - 1] : 1, *last = m->G + pairs - CHUNK;
-        copied(&s->v, h, t, tokens, s->d, D, m->w);
-        copied(&s->y, h, t, tokens, s->d, D, m->dyr);
-        transposed(m->w, CHUNK, D, m->wT);
+        const REAL all = fades ? m->c[C - 1] : 1, *last = m->G + pairs - C;
+        copied(C, &s->v, h, t, tokens, s->d, D, m->w);
+        copied(C, &s->y, h, t, tokens, s->d, D, m->dyr);
+        transposed(m->w, C, D, m->wT);
 
-        REAL since[CHUNK] = {0}, until[CHUNK] = {0}, of_f = 0;
+        REAL since[MOST] = {0}, until[MOST] = {0}, of_f = 0;
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
             const REAL *N = s->kept + (h * chunks + (z >> b << b) - 1) * KD;
@@ -729,13 +847,13 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
             }
             of_f += df[b];
         }
-        product(CHUNK, D, K, m->kl, K, 1, dS, D, m->dw, D, SET, FULL);
-        inners(m->w, m->dw, D, until);
-        product(CHUNK, CHUNK, D, m->dyr, D, 1, m->wT, CHUNK, X, CHUNK, SET, FULL);
+        product(C, D, K, m->kl, K, 1, dS, D, m->dw, D, 0, FULL);
+        inners(C, m->w, m->dw, D, until);
+        product(C, C, D, m->dyr, D, 1, m->wT, C, X, C, 0, FULL);
         for (int i = 0; i < tokens; i++)
             for (int j = 0; j <= i; j++) {
                 const int level = bit_length(i ^ j);
-                ((REAL *)at(&s->dl, h, t + i))[level] += X[i * CHUNK + j] * m->PL[i * CHUNK + j];
+                ((REAL *)at(&s->dl, h, t + i))[level] += X[i * C + j] * m->PL[i * C + j];
             }
         for (int at = 0; at < pairs; at += LANES) {
             const vec level = load(m->level + at);
@@ -743,34 +861,34 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
             put(m->XZ + pairs + at, load(X + at) * load(m->PL + at));
             put(X + at, load(m->G + at) * level * load(X + at));
         }
-        product(CHUNK, D, CHUNK, m->PL, 1, CHUNK, m->dyr, D, m->dw, D, ADD, UPPER);
+        product(C, D, C, m->PL, 1, C, m->dyr, D, m->dw, D, 1, UPPER);
         written_back(&s->dv, h, t, tokens, s->d, D, 1, m->dw);
 
-        soon(&s->q, h, t - CHUNK, s->n, s->d_k), soon(&s->k, h, t - CHUNK, s->n, s->d_k);
-        product(CHUNK, K, CHUNK, X, CHUNK, 1, k, K, m->dqk, K, SET, LOWER);
+        soon(s, &s->q, h, t - C, s->d_k), soon(s, &s->k, h, t - C, s->d_k);
+        product(C, K, C, X, C, 1, k, K, m->dqk, K, 0, LOWER);
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
-            REAL weight[CHUNK], read[CHUNK] = {0};
-            weights(s, h, t, tokens, INSIDE + b, weight);
-            product(CHUNK, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, SET, FULL);
-            inners(m->cqk, dk, K, read);
-            for (int i = 0; i < tokens && INSIDE + b < s->levels; i++)
-                ((REAL *)at(&s->dl, h, t + i))[INSIDE + b] += f[b] * read[i];
-            for (int i = 0; i < CHUNK; i++) {
+            REAL weight[MOST], read[MOST] = {0};
+            weights(s, h, t, tokens, inside + b, weight);
+            product(C, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, 0, FULL);
+            inners(C, m->cqk, dk, K, read);
+            for (int i = 0; i < tokens && inside + b < s->levels; i++)
+                ((REAL *)at(&s->dl, h, t + i))[inside + b] += f[b] * read[i];
+            for (int i = 0; i < C; i++) {
                 weight[i] *= f[b];
                 since[i] += read[i] * weight[i], df[b] += read[i] * weight[i];
                 added_up(m->dqk + i * K, weight[i] * (fades ? m->c[i] : 1), dk + i * K, K);
             }
-            scaled(m->cqk, weight, K, dk);
-            product(K, D, CHUNK, dk, 1, K, m->dyr, D, m->dN + b * KD, D, ADD, FULL);
+            scaled(C, m->cqk, weight, K, dk);
+            product(K, D, C, dk, 1, K, m->dyr, D, m->dN + b * KD, D, 1, FULL);
         }
         written_back(&s->dq, h, t, tokens, s->d_k, K, 1, m->dqk);
 
-        soon(&s->v, h, t - CHUNK, s->n, s->d), soon(&s->y, h, t - CHUNK, s->n, s->d);
-        scaled(m->w, last, D, m->dw);
+        soon(s, &s->v, h, t - C, s->d), soon(s, &s->y, h, t - C, s->d);
+        scaled(C, m->w, last, D, m->dw);
         transposed(dS, K, D, m->ST);
-        product(CHUNK, K, D, m->dw, D, 1, m->ST, K, dk, K, SET, FULL);
-        product(CHUNK, K, CHUNK, X, 1, CHUNK, m->qk, K, dk, K, ADD, UPPER);
+        product(C, K, D, m->dw, D, 1, m->ST, K, dk, K, 0, FULL);
+        product(C, K, C, X, 1, C, m->qk, K, dk, K, 1, UPPER);
         written_back(&s->dk, h, t, tokens, s->d_k, K, 1, dk);
         if (fades) {
             memset(m->dg, 0, sizeof m->dg);
@@ -783,9 +901,9 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
 
 /* Runs all heads, at a desk where everything begins at a whole vector. */
 static int at_a_desk(const sequence *s, void (*run)(const sequence *, desk *, int64_t, int, int)) {
-    desk m = {.K = whole(s->d_k) * LANES, .D = whole(s->d) * LANES};
+    desk m = {.C = s->chunk, .K = whole(s->d_k) * LANES, .D = whole(s->d) * LANES};
     const int erases = s->b.x != NULL, fades = s->a.x != NULL;
-    const int64_t K = CHUNK * m.K, D = CHUNK * m.D, KD = m.K * m.D, pairs = CHUNK * CHUNK;
+    const int64_t C = m.C, K = C * m.K, D = C * m.D, KD = m.K * m.D, pairs = C * C;
     const int64_t nodes = nodes_of(s) * KD;
     struct {
         REAL **to;
@@ -802,8 +920,8 @@ static int at_a_desk(const sequence *s, void (*run)(const sequence *, desk *, in
     if (!room) return 1;
     REAL *next = room;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) *parts[i].to = next, next += parts[i].size;
-    for (int i = 0; i < CHUNK; i++)
-        for (int j = 0; j < CHUNK; j++) m.below[i * CHUNK + j] = j < i, m.G[i * CHUNK + j] = j <= i;
+    for (int i = 0; i < C; i++)
+        for (int j = 0; j < C; j++) m.below[i * C + j] = j < i, m.G[i * C + j] = j <= i;
     if (!fades) m.cqk = m.qk, m.kl = m.qk + K;
     for (int64_t h = 0; h < s->heads; h++) run(s, &m, h, erases, fades);
     free(room);
@@ -815,3 +933,30 @@ int levels_forward(const sequence *s) { return at_a_desk(s, levels_on); }
 int levels_backward(const sequence *s) { return at_a_desk(s, levels_back); }
 
 int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : at_a_desk(s, chunks_backward); }
+
+int rule_forward(const sequence *s) {
+    return s->gates > 1 || s->chunk < MOST ? tokens_forward(s) : at_a_desk(s, chunks_forward);
+}
+
+/* What `kept` is rounded up to. */
+int vector_bytes(void) { return WHOLE * sizeof(REAL); }
+
+/* The digest of this file and of the flags that it was compiled with. */
+const char *made_from(void) { return ORIGIN; }
+
+/* Whether this processor has what the code was compiled for; so it must not need it itself. */
+#ifdef __AVX2__
+__attribute__((target("no-avx")))
+#endif
+int runs_here(void) {
+#ifdef __AVX512F__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+#elif defined __AVX2__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 1;
+#endif
+}

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers.recurrence.chunks import CHUNK, ERASING, carry, cut, glue, summed
+from limen.mixers.recurrence.chunks import ERASING, carry, cut, glue, summed
 from limen.mixers.recurrence.decay import decay
 
 if TYPE_CHECKING:
@@ -75,16 +75,17 @@ def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*sha
 
 
 def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
-    """The outputs y of the rule: chunk by chunk, but where rows are erased that fade each by itself."""
+    """The outputs y of the rule, chunk by chunk; where rows are erased that fade fast, token by token."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     if tokens.β is None and tokens.g is None:
         return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
     q, k, v, β, g = tokens.each(widened)
-    if β is not None and g is not None and g.shape[-1] > 1:
-        return _stepping(q, k, v, β, g).to(dtype)
     wide = Tokens(q, k, v, β, g)
     if β is not None:
-        return glue(_erasing(*wide.each(lambda part: cut(part, ERASING))), n).to(dtype)
+        chunks = wide.each(lambda part: cut(part, ERASING))
+        if g is None or g.shape[-1] == 1:
+            return glue(_erasing(chunks), n).to(dtype)
+        return _erasing_by_rows(wide, chunks).to(dtype)
     q, k, v, _, g = wide.each(cut)
     assert g is not None
     return glue((_fading if g.shape[-1] == 1 else _fading_by_rows)(q, k, v, g), n).to(dtype)
@@ -100,19 +101,29 @@ def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) 
     return (((q @ k.mT) * left.pairs) @ v).add_((q @ S).mul_(left.since_start))
 
 
-def _erasing(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    β: torch.Tensor | None,
-    g: torch.Tensor | None,
-) -> torch.Tensor:
+def _erasing(chunks: Tokens) -> torch.Tensor:
     from limen.mixers.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
 
-    batch = v.shape[:-2]
-    parts = (None if part is None else part.expand(*batch, *part.shape[-2:]) for part in (q, k, v, β, g))
-    y: torch.Tensor = ErasingRule.apply(*parts)  # type: ignore[no-untyped-call]
+    y: torch.Tensor = ErasingRule.apply(*_expanded(chunks))  # type: ignore[no-untyped-call]
     return y
+
+
+def _erasing_by_rows(tokens: Tokens, chunks: Tokens) -> torch.Tensor:
+    """From the first strong gate on token by token, before it by chunks: so no later gate changes a bit."""
+    from limen.mixers.recurrence.erasing_rows import erasing_by_rows, moderate
+
+    n = tokens.v.shape[-2]
+    assert chunks.g is not None
+    early = moderate(chunks.g)
+    if early.all():
+        return glue(erasing_by_rows(_expanded(chunks)), n)
+    before = chunks._replace(g=chunks.g.where(early, 0))
+    return torch.where(glue(early, n), glue(erasing_by_rows(_expanded(before)), n), _stepping(tokens))
+
+
+def _expanded(chunks: Tokens) -> Tokens:
+    """The chunks with q and k repeated for each head."""
+    return chunks.each(lambda part: part.expand(*chunks.v.shape[:-2], *part.shape[-2:]))
 
 
 def chunk_maps(
@@ -160,7 +171,7 @@ def _fading_by_rows(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.
     α = g.exp()
     tokens = RuleBlocks(q * α, k.expand_as(α), v, (q * k).sum(-1, keepdim=True) * v, α)
     blocks = RuleBlocks(*(part.unsqueeze(-2) for part in tokens))  # a block is one token
-    while blocks.q.shape[-2] < CHUNK:
+    while blocks.q.shape[-3] > 1:
         blocks = _doubled(blocks)
     q, k, v, y, α = (part.squeeze(-3) for part in blocks)  # (*batch, chunks, chunk, ·)
     return y + q @ carry(torch.mul, α.mT, k.mT @ v)
@@ -181,10 +192,10 @@ def _doubled(blocks: RuleBlocks) -> RuleBlocks:
     )
 
 
-def _stepping(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, β: torch.Tensor, g: torch.Tensor
-) -> torch.Tensor:
+def _stepping(tokens: Tokens) -> torch.Tensor:
     """One token at a time."""
+    q, k, v, β, g = tokens
+    assert β is not None and g is not None
     S, y = torch.zeros_like(k[..., :1, :].mT * v[..., :1, :]), []
     for q_t, k_t, v_t, β_t, α_t in zip(*(part.split(1, -2) for part in (q, k, v, β, g.exp())), strict=True):
         S = α_t.mT * S

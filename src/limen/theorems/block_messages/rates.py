@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from limen.core.architecture import Architecture
 from limen.tasks.two_sum import TwoSum
-from limen.theorems._case import Case
+from limen.theorems._case import Case, question
 from limen.theorems._lowest import detected as detected
-from limen.theorems._question import question
 from limen_check import Refused
 from limen_check.cannot.bound import HALF_YES as HALF_YES
 from limen_check.cannot.bound import block_messages

@@ -26,6 +26,7 @@ from limen_check.cannot.depth import composition_depth
 _ID = "composition_depth"
 _SEARCHED = 3  # hops up to which the smallest certified size is sought by routes C and W, beyond by H
 _LONG = 2**4000  # tokens: at such lengths a state that is bounded at all has reached its bound
+_STAGED = 6  # hops up to which route H rules out such lengths: seven take 2^7308 tokens, with one bit a reply
 _FIRST, _ALONE, _LAST = 0.5, 0.05, 0.005  # shares of their logarithms by which sizes are made smaller
 _ROUNDS = 6  # a state may grow with the length that is found
 
@@ -239,6 +240,8 @@ def _smallest(hops: int, bound: Bound) -> Smallest:
 
 def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) -> Bound | None:
     """Route H, with the bits of texts that are longer than those found."""
+    if hops > _STAGED:
+        return None
     μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
     least = smallest_by_stages(bits.placed(μ, hops).wires, hops)
     if least is None or least[0].length > _LONG:

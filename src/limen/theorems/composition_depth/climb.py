@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
-from operator import add
+from operator import add, itemgetter
 from typing import NamedTuple, TypeAlias
 
 Point: TypeAlias = tuple[float, ...]
@@ -46,8 +46,7 @@ def climbed(
     return highest
 
 
-def _height(seen: Spot) -> float:
-    return seen.value
+_height = itemgetter(0)  # the value of a spot
 
 
 def _simplex(score: Score, start: Spot, far: float, enough: float) -> list[Spot]:
@@ -59,7 +58,7 @@ def _simplex(score: Score, start: Spot, far: float, enough: float) -> list[Spot]
         best, worst = corners[0], corners[-1]
         if best.value >= enough or best.value - worst.value < _LEVEL or best.value == -math.inf:
             break
-        middle = tuple(added(at) / free for at in zip(*(c.at for c in corners[:-1]), strict=True))
+        middle = [reduce(add, at) / free for at in zip(*[c.at for c in corners[:-1]], strict=True)]
         across = _seen(score, _beyond(middle, worst.at, 1.0))
         if across.value > best.value:
             further = _seen(score, _beyond(middle, worst.at, 2.0))
@@ -84,9 +83,9 @@ def _moved(at: Point, i: int, far: float) -> Point:
     return (*at[:i], at[i] + far, *at[i + 1 :])
 
 
-def _beyond(middle: Point, corner: Point, share: float) -> Point:
+def _beyond(middle: Sequence[float], corner: Point, share: float) -> Point:
     """From a corner through the middle, so much further."""
-    return tuple(m + share * (m - c) for m, c in zip(middle, corner, strict=True))
+    return tuple([m + share * (m - c) for m, c in zip(middle, corner, strict=True)])
 
 
 @cache

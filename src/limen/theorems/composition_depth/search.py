@@ -31,8 +31,8 @@ _WIDE = 64.0  # no search ends before its last round for such a gap
 _HARDER = ((8, CLEAR), (8, _WIDE), (9, _WIDE), (10, _WIDE), (12, _WIDE), (16, _WIDE))  # eighths of the bits
 _TRIED, _FAR = 3, -0.5  # rows that are rounded; a gap that no rounding turns
 _NEWTON, _NEAR = 8, 1e-7  # steps of Newton's rule at most, and how near it is near enough
-_HIDDEN = 60.0  # a number that is smaller by so many powers of two is not seen in a sum
-_E = log2(math.e)
+HIDDEN = 60.0  # a number that is smaller by so many powers of two is not seen in a sum
+LOG2_E = log2(math.e)
 
 
 class LogSizes(NamedTuple):
@@ -129,7 +129,7 @@ def groups(bits: Levels, v: float, m: float, n_1: float) -> float:
 def gap_w(bits: Levels, y: float, h: float, b: float, n_1: float, N_1: float) -> float:
     """log₂(needs/has) of route W."""
     (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
-    J = y + b - (exp2(min(logarithm(ω_0 + σ_0) - y - h, _HIDDEN)) if ω_1 else 0)
+    J = y + b - (exp2(min(logarithm(ω_0 + σ_0) - y - h, HIDDEN)) if ω_1 else 0)
     each = n_1 + logarithm(ω_0), n_1 + y + logarithm(ω_1), logarithm(β_0) + y + h + log_add(b, 0.0)
     return n_1 + J + logarithm(N_1) - log_sum(logarithm(σ_0 + σ_1), *each)
 
@@ -269,18 +269,18 @@ def _thinned(T: float, N: float, Q: float) -> float:
     from y = (1 + Q)/T + log₂(N/T), which is near where one of both is large.
     """
     q = log_add(0.0, Q)
-    y = max(exp2(min(q - T, _HIDDEN)) + max(N - T, 0), 1e-3)
+    y = max(exp2(min(q - T, HIDDEN)) + max(N - T, 0), 1e-3)
     for _ in range(_NEWTON):
         y = max(min(y, N), 1e-9)
         ρ = min(max(exp2(-y), 1e-9), 1 - 1e-12)
-        η = y - (1 - ρ) * log1p(-ρ) * _E / ρ
+        η = y - (1 - ρ) * log1p(-ρ) * LOG2_E / ρ
         entropy = N + log2(η) - y
         total = log_add(entropy, q)
         above = total - T - log2(y)
         if y == N and above >= 0:
             return -above
-        odds = y + log1p(-ρ) * _E  # log₂((1-ρ)/ρ)
-        step = above / (exp2(entropy - total) * y * odds / η + _E)
+        odds = y + log1p(-ρ) * LOG2_E  # log₂((1-ρ)/ρ)
+        step = above / (exp2(entropy - total) * y * odds / η + LOG2_E)
         y *= max(1 + step, 1 / 8)
         if abs(step) < _NEAR:
             break
@@ -290,7 +290,7 @@ def _thinned(T: float, N: float, Q: float) -> float:
 def log_add(a: float, b: float) -> float:
     """log₂(2^a + 2^b)."""
     low, high = (a, b) if a < b else (b, a)
-    return high + log1p(exp2(low - high)) * _E if low > high - _HIDDEN else high
+    return high + log1p(exp2(low - high)) * LOG2_E if low > high - HIDDEN else high
 
 
 def log_sum(*terms: float) -> float:
@@ -298,7 +298,11 @@ def log_sum(*terms: float) -> float:
     top = max(terms)
     if top == -inf:
         return top
-    return top + log2(added(exp2(term - top) for term in terms if term > top - _HIDDEN))
+    total, least = 0.0, top - HIDDEN
+    for term in terms:
+        if term > least:
+            total += exp2(term - top)
+    return top + log2(total)
 
 
 def logarithm(count: float) -> float:

@@ -12,8 +12,7 @@ from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._question import read_stack
+from limen.theorems._case import Accuracy, Case, Sides, read_stack
 from limen.theorems._stated import evaluated
 from limen.theorems.composition_depth.climb import Point, Score, climbed, spread
 from limen.theorems.composition_depth.sharp_floats import (

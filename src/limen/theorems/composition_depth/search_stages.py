@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
-from math import exp2, floor, inf, log2
+from math import exp2, floor, inf, log1p, log2
+from typing import NamedTuple
 
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
@@ -18,6 +19,8 @@ from limen.theorems.composition_depth.climb import Point, added, climbed, scaled
 from limen.theorems.composition_depth.levels import WRITTEN, Levels, Wires
 from limen.theorems.composition_depth.search import (
     CLEAR,
+    HIDDEN,
+    LOG2_E,
     Free,
     labels,
     log_add,
@@ -35,8 +38,17 @@ LEAST, _HIGHEST = (
 _SHARES, _STARTS, _CLIMBS = 20, 60, 5  # points of closed form and others at which a search looks first
 _ROUNDING = 0.05  # what rows in whole numbers near the best may lack at most, to be tried
 _TRIED, _NEAR = 200, 1 / 8  # such rows, and how near they are
+_FAR = 40.0  # powers of two beyond which no ρ is
 _WIDE = 0.01  # of a size: a gap so wide that a smaller size can be looked at
 _FIRST, _LAST = 0.4, 0.0005  # by how much of it a size is made smaller, at first and in the end
+
+
+class Logs(NamedTuple):
+    """The logarithms of the bits of wires."""
+
+    w0: float
+    w: float
+    s: float
 
 
 def free(task: Composition, bits: Wires) -> Free | None:
@@ -44,7 +56,7 @@ def free(task: Composition, bits: Wires) -> Free | None:
     L = task.L
     if L > _HIGHEST or task.length.bit_length() > WRITTEN:
         return None
-    m, n = log2(task.m), [log2(n_l) for n_l in task.n]
+    logs, m, n = Logs(*map(logarithm, bits)), log2(task.m), [log2(n_l) for n_l in task.n]
     N = list(accumulate(n, initial=m))
     most = (m, *(max(N_l - 1, 0.0) for N_l in N[: L - 1]))
 
@@ -54,7 +66,7 @@ def free(task: Composition, bits: Wires) -> Free | None:
     shares = (0.3 + 0.9 * i / (_SHARES - 1) for i in range(_SHARES))
     starts = [shape[:L] for share in shares for shape in _shapes(bits, L, N[-1] * share)]
     starts += [scaled(point, most) for point in spread(_STARTS, L)]
-    points = climbed(lambda at: gap(bits, within(at), m, n), starts, N[-1] / 8, CLEAR, _CLIMBS)
+    points = climbed(lambda at: gap(logs, within(at), m, n), starts, N[-1] / 8, CLEAR, _CLIMBS)
     if points[0].value < -_ROUNDING:
         return None
     best = points[0].at
@@ -110,38 +122,66 @@ def greedy(task: Composition, bits: Wires, x: list[int]) -> list[Stage] | None:
     return plan
 
 
-def gap(bits: Wires, x: Sequence[float], m: float, n: Sequence[float]) -> float:
+def gap(logs: Logs, x: Sequence[float], m: float, n: Sequence[float]) -> float:
     """The least slack of the inequalities, in powers of two, or the sum of those below 0."""
-    w0, w, s = map(logarithm, bits)
+    w0, w, s = logs
     L, A, N = len(x), added(n), list(accumulate(n, initial=m))
-    λ, ι = max(1, math.ceil(N[L - 2])), max(1, floor(N[L - 1]))
+    λ, ι = log2(max(1, math.ceil(N[L - 2]))), max(1, floor(N[L - 1]))
     δ, θ, u, p = log_add(s, w0 + A), x[0], x[0], x[0] + A
     room_for, slack = [m - x[0]], []
     for k in range(1, L):
+        x_k, N_k = x[k], N[k - 1]
         q = (n[k - 2] if k > 1 else 0.0) + θ
-        room, need = max(N[k - 1] - x[k], 1.0), log_add(δ, 1.0)
-        room_for.append(N[k - 1] - x[k] - 1)
+        room, need = max(N_k - x_k, 1.0), log_add(δ, 1.0)
+        room_for.append(N_k - x_k - 1)
         slack.append(log2(floor(room)) + q - need)
-        near = x[k] + log_add(N[k - 1], u)
-        θ = _most(q, need, log2(λ), room) + x[k]
-        δ = log_sum(δ + log_add(x[k], 0.0), s, log_add(w0, w + log2(k)) + near, w + p)
-        u, p = -inf, log_add(near, x[k] + p)
+        near = x_k + log_add(N_k, u)
+        θ = _most(q, need, λ, room) + x_k
+        δ = log_sum(δ + log_add(x_k, 0.0), s, log_add(w0, w + log2(k)) + near, w + p)
+        u, p = -inf, log_add(near, x_k + p)
     slack.append(n[L - 2] + θ + log2(ι) - δ)
-    return added(min(lack, 0.0) for lack in (*room_for, *slack)) or min(slack)
+    lacks = [lack for lack in (*room_for, *slack) if not lack >= 0.0]
+    return added(lacks) if lacks else min(slack)
 
 
 def _most(q: float, need: float, λ: float, room: float) -> float:
     """log₂ of the most new values: the best of min((ρq - need)/λ + 1, 2^(room-ρ)) over whole ρ in 1..room."""
-
-    def new_values(ρ: int) -> float:
-        some = log2(ρ) + q
-        return log_add(some + log2(1 - exp2(need - some)) - λ, 0.0) if some > need + 1e-12 else 0.0
-
-    low, high = 0, floor(room)  # what can be found grows with ρ, the room for it shrinks
+    low, high, step = 0, floor(room), 1  # what can be found grows with ρ, the room for it shrinks
+    below = above = -1.0  # new values at both, where they are known
+    ρ = _near_the_most(q, need, λ, room)
     while high - low > 1:
-        ρ = (low + high) // 2
-        low, high = (ρ, high) if new_values(ρ) <= room - ρ else (low, ρ)
-    return max(min(new_values(ρ), room - ρ) for ρ in (max(low, 1), high))
+        if not low < ρ < high:
+            ρ = (low + high) // 2
+        values = _new_values(q, need, λ, ρ)
+        if values <= room - ρ:
+            low, below, ρ = ρ, values, ρ + step
+        else:
+            high, above, ρ = ρ, values, ρ - step
+        step *= 2
+    if below < 0:
+        low = 1
+        below = _new_values(q, need, λ, low)
+    if above < 0:
+        above = _new_values(q, need, λ, high)
+    return max(min(below, room - low), min(above, room - high))
+
+
+def _new_values(q: float, need: float, λ: float, ρ: int) -> float:
+    """log₂((2^q·ρ - 2^need)/2^λ + 1), 0 where nothing is left; a search asks it a million times."""
+    some = log2(ρ) + q
+    if some <= need + 1e-12:
+        return 0.0
+    new = some + log2(1 - exp2(need - some)) - λ
+    if new < 0.0:
+        return log1p(exp2(new)) * LOG2_E if new > -HIDDEN else 0.0
+    return new + log1p(exp2(-new)) * LOG2_E if new < HIDDEN else new
+
+
+def _near_the_most(q: float, need: float, λ: float, room: float) -> int:
+    """Where log₂(ρq - need) - λ = room - ρ, or near it: ρ = need/q + t - log₂t, about."""
+    first = exp2(min(need - q, _FAR))
+    t = room + λ - q - first
+    return floor(first + (t - log2(t) if t > 2 else exp2(t - 1)))
 
 
 def _closed(L: int) -> list[float]:
@@ -161,15 +201,15 @@ def smallest_by_stages(bits: Wires, L: int) -> tuple[Composition, Free] | None:
     """The smallest task of L hops that is found, with its sizes: from closed form on, ever smaller."""
     if not 1 < L <= _HIGHEST:
         return None
-    size = 8 * L * log2(4 + sum(bits))
-    while max(_sized(bits, L, size, at) for at in _shapes(bits, L, size)) < CLEAR:
+    logs, size = Logs(*map(logarithm, bits)), 8 * L * log2(4 + sum(bits))
+    while max(_sized(logs, L, size, at) for at in _shapes(bits, L, size)) < CLEAR:
         size *= 1.2
     best = _shapes(bits, L, size)
     step, smallest = _FIRST, None
     while step > _LAST:
         less = size * (1 - step)
         starts = [*(scaled(at, [1 - step] * len(at)) for at in best), *best]
-        score = partial(_sized, bits, L, less)
+        score = partial(_sized, logs, L, less)
         climb = climbed(score, starts, step * size / 2 + 1, _WIDE * size)
         task, x = _task(climb[0].at, L, less), [max(x_l, 0.0) for x_l in climb[0].at[:L]]
         sizes = _whole(task, bits, tuple(x)) if climb[0].value >= CLEAR else None
@@ -195,9 +235,9 @@ def _task(at: Point, L: int, size: float) -> Composition:
     return Composition(max(2, rounded(size - added(n))), tuple(map(rounded, n)))
 
 
-def _sized(bits: Wires, L: int, size: float, at: Point) -> float:
+def _sized(logs: Logs, L: int, size: float, at: Point) -> float:
     n = _parts(at, L, size)
-    return gap(bits, [max(x_l, 0.0) for x_l in at[:L]], size - added(n), n)
+    return gap(logs, [max(x_l, 0.0) for x_l in at[:L]], size - added(n), n)
 
 
 def _parts(at: Point, L: int, size: float) -> list[float]:

@@ -12,7 +12,7 @@ from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.mixers.log_linear import LogLinear
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems._states import parts_of, power_of_two, without_state
+from limen.theorems._states import parts_of, power_of_two, told_apart, without_state
 from limen_check.cannot.bound import streaming_state
 
 
@@ -76,7 +76,7 @@ class LogLinearState(Theorem):
         if rows is None:
             return ()
         bound = f"bits of one matrix a head, after {t} tokens ≥ log₂({rows.formula})"
-        return (Need("log_linear", bound, rows.bits),)
+        return (Need("log_linear", bound, told_apart(task, t)),)
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = self.at(Case(task, architecture, steps, "average"))

@@ -11,7 +11,7 @@ from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems._states import answered, without_state
+from limen.theorems._states import answered, told_apart, without_state
 from limen_check.cannot.bound import streaming_state
 
 
@@ -63,7 +63,7 @@ class StreamingState(Theorem):
         rows = task.rows(task.cut)
         if rows is None:
             return ()
-        return (Need("any recurrence", f"state bits ≥ log₂({rows.formula})", rows.bits),)
+        return (Need("any recurrence", f"state bits ≥ log₂({rows.formula})", told_apart(task, task.cut)),)
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         t = answered(task)

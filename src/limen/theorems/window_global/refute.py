@@ -9,7 +9,7 @@ from limen.core.theorem import NoStatement
 from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.model.target import Target
-from limen.theorems.window_global.sight import out_of_sight, sight
+from limen.theorems.window_global import out_of_sight, sight
 
 
 def refute(task: Task, model: Predictor) -> Collision | None:

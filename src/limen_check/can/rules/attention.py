@@ -9,6 +9,7 @@ from math import lcm, prod
 from operator import mul
 from typing import Any
 
+from limen_check.can.rational import Rational
 from limen_check.can.scores import Gain, Match, Scores, Table, matched
 from limen_check.can.state import State
 from limen_check.can.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Listed, Number, Read
@@ -30,7 +31,7 @@ def weight(f: Format, length: int, n: int, gap: Fraction) -> Fraction:
 def blur(f: Format, grown: Fraction, stray: Fraction) -> Fraction:
     """L3: how far what is read is from the value of the token that is ahead, in parts of the largest."""
     stray = stray * (1 + f.u) ** 4 * grown
-    need(stray < Fraction(1, 64), "too much weight elsewhere")
+    need(stray < Rational(1, 64), "too much weight elsewhere")
     return 4 * stray + (0 if 4 * stray < f.u else (1 + f.u) ** 2 * (1 + 4 * f.acc) - 1)
 
 
@@ -71,7 +72,7 @@ class Ask:
 
     def average(self) -> Vec:
         """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
-        err, long = {}, min(above(self.state.grown) ** 4, Fraction(self.state.length) ** 2)
+        err, long = {}, min(above(self.state.grown) ** 4, Rational(self.state.length) ** 2)
         room = 2 if self.state.short else 4 * long
         for column in self.columns:
             ends, dust = [self.value[d.name][column].ends for d in self.seen], self.dust(column)

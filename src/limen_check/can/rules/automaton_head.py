@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import blur, weight
 from limen_check.can.rules.automaton_paths import Kind
 from limen_check.can.vectors import ONE, ZERO, Interval, Matrix, above, exp_above, grain, power
@@ -22,7 +23,7 @@ Box = dict[int, Interval]  # of a token: between which ends a number is that is 
 Boxes = dict[Kind, Box]
 Keys = frozenset[int]  # names of equal ones
 NOTHING: Interval = (ZERO, ZERO)
-HALF, NORMAL = Fraction(1, 2), power(-60)
+HALF, NORMAL = Rational(1, 2), power(-60)
 
 
 class Share(NamedTuple):
@@ -181,7 +182,7 @@ class Head:
 
     def _blurred(self, values: list[Box], stray: Fraction) -> Box | None:
         """L3: between the values of those that may be ahead, and what others add."""
-        if stray * (1 + self.f.u) ** 4 * self.run.grown >= Fraction(1, 64):
+        if stray * (1 + self.f.u) ** 4 * self.run.grown >= Rational(1, 64):
             return None
         share, out = blur(self.f, self.run.grown, stray), Box()
         for c, cap in self.caps.items():

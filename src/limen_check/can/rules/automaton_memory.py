@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from limen_check.can.rational import Rational
 from limen_check.can.tasks import TOKEN, Class, Number, Steps
 from limen_check.can.vectors import (
     NONE,
@@ -171,11 +172,11 @@ class Followed:
         """
         little = self.f.acc / 8
         need(0 < β == grain(β) and 32 * β <= little and 16 * self.s.length * β <= 1, "a write erases")
+        most = {at: max(abs(held.get(at, ZERO)) for held in self.holds.values()) for at in self.most}
         for (name, i), k in self.k.items():
             v = _at(self.s, self.memory.v[name], i)
             need(len(k) <= 1, "a key of several numbers")
-            for row, b in self.most:
-                held = max(abs(entries.get((row, b), ZERO)) for entries in self.holds.values())
+            for (row, b), held in most.items():
                 vanishes = row not in k or b not in v or abs(k[row]) * held <= little * abs(v[b])
                 need(vanishes, "a write erases")
 
@@ -241,8 +242,8 @@ class Followed:
 
     def _orders(self) -> Fraction:
         """How far a quotient of sums of weights ≥ 0 may be off, each added up in an order of its own."""
-        n, u = Fraction(self.s.length), self.f.u
-        return min(4 * n * n, exp_above(min(4 * n * u, Fraction(4 * self.s.length.bit_length()))))
+        n, u = Rational(self.s.length), self.f.u
+        return min(4 * n * n, exp_above(min(4 * n * u, Rational(4 * self.s.length.bit_length()))))
 
     def _wild(self, name: str, b: int) -> Interval:
         """What tokens behind the first strange step may read in column b.

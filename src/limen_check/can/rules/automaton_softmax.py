@@ -10,13 +10,14 @@ The text is cut into the first token, those between, the last one.
 """
 
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, cycle, repeat
 from operator import add, mul, sub
 from typing import Any, NamedTuple
 
+from limen_check.can.rational import Rational
 from limen_check.can.rules.automaton_head import HALF, NORMAL, NOTHING, Box, Boxes, Head, Keys, Share, named
 from limen_check.can.rules.automaton_paths import Kind, Walk
 from limen_check.can.state import cut, growth, rounded
@@ -33,7 +34,7 @@ class Code(NamedTuple):
     column: int
     div: int
     rows: int
-    numbers: Sequence[float]
+    numbers: "array[float]"
 
 
 class Run:
@@ -41,7 +42,7 @@ class Run:
 
     def __init__(self, model: Model, spec: Spec, f: Format) -> None:
         self.model, self.f, self.header, self.walk = model, f, model.header, Walk(spec)
-        self.n, self.number = self.walk.n, lru_cache(None)(lambda v: f.rn(Fraction(v)))
+        self.n, self.number = self.walk.n, lru_cache(None)(lambda v: f.rn(Rational(v)))
         self.short, self.grown = growth(f, self.n)
         need(self.short and self.n <= _PLACES, "the input is too long for sums in this precision")
         self.classes = {c.name: c for c in self.walk.classes}
@@ -58,6 +59,7 @@ class Run:
         self.products: dict[Hashable, tuple[Fraction, Fraction]] = {}
         self.keys: dict[tuple[int, int], dict[Kind, int]] = {}
         self.sums, self.both = lru_cache(None)(self._sums), lru_cache(None)(self._both)
+        self.halved = lru_cache(None)(self._halved)
         self.room = (1 + f.acc / 16) * (1 + f.acc) * (1 + f.u)  # of a share: what vanishes, 1/N, its rounding
         self.work = 0
         self.x = self._embedded()
@@ -256,7 +258,7 @@ class Run:
             lows = [ends[a][0] * Ny + ends[c][0] * Nx - b * Nx * Ny for Nx, Ny in at]
             return 0 if not at else -1 if max(tops) <= 0 else int(min(lows) >= 0)
         lo, hi = (sum(end, ZERO) for end in zip(*ends.values(), strict=True))  # of Σ·N
-        most = Fraction(self.n)
+        most: Fraction = Rational(self.n)
         for c in others:
             product = self._product(kind, next(iter(shares.values())), c)
             if product is None:
@@ -274,7 +276,7 @@ class Run:
         keys, others = self.keys[head], self.keys[minus[0]] if minus else {}
 
         def w(kind: Kind) -> Fraction:
-            return Fraction(keys[kind] in counted) - Fraction(bool(minus) and others[kind] in minus[1]) - each
+            return Rational(keys[kind] in counted) - Rational(bool(minus) and others[kind] in minus[1]) - each
 
         return self.walk.sums(w)
 
@@ -309,7 +311,7 @@ class Run:
             return None
         more, parity = total[kind[1][0]] + share.own - HALF, self.walk.parity[kind[1][0]]
         at = c.first + (parity - c.first) % 2  # the first position of the class with this parity
-        start = Fraction(at + 1, 2) + more
+        start = Rational(at + 1, 2) + more
         many = (c.first + c.count - 1 - at) // 2 + 1
         skip = max(0, int(1 - start))  # the first token is counted: N ≥ 1
         lo, hi = self.x[kind].get(column, NOTHING)
@@ -327,13 +329,18 @@ class Run:
             return None
         if name not in self.products:
             self.spend(many >> 5)
-            numbers = codes[0].numbers[at - c.first + 2 * skip :: 2]
-            need(min(numbers) > NORMAL and max(numbers) < 1 / NORMAL, "a table by place that is not normal")
+            numbers = self.halved(c.name, column, at - c.first + 2 * skip)
             made = [*map(mul, numbers, range(int(start), int(last) + 1))]
             need(len(made) == len(numbers) == many - skip, "a table by place that is too short")
             room = self.f.u + power(-48)  # the table is rounded, and so are these products, to 53 bits
-            self.products[name] = Fraction(min(made)) * (1 - room), Fraction(max(made)) * (1 + room)
+            self.products[name] = Rational(min(made)) * (1 - room), Rational(max(made)) * (1 + room)
         return *self.products[name], last
+
+    def _halved(self, name: str, column: int, first: int) -> list[float]:
+        """Every second number of a table by place."""
+        numbers = self.placed[name, column][0].numbers[first::2].tolist()
+        need(min(numbers) > NORMAL and max(numbers) < 1 / NORMAL, "a table by place that is not normal")
+        return numbers
 
     def rank(self, column: int) -> tuple[Fraction, Fraction] | None:
         """A whole number that rises from token to token, the same for all ids: by how much, and the range."""
@@ -363,7 +370,7 @@ class Run:
                 made = map(add, made, chain.from_iterable(rows))
             values += made
         step = min(map(sub, values[1:], values))
-        return (Fraction(step), Fraction(values[-1] - values[0])) if step > 0 else None
+        return (Rational(step), Rational(values[-1] - values[0])) if step > 0 else None
 
     def layer(self, i: int, call: Call, hidden: tuple[int, ...]) -> None:
         """Mixer and position-wise function; what they write is no place any more."""

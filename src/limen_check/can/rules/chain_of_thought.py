@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise, product
 from typing import Any
 
 from limen_check.can import tasks
+from limen_check.can.rational import Rational
 from limen_check.can.readout import Also, At, Digits
 from limen_check.can.rules.attention import Ask, moved
 from limen_check.can.scores import matched
@@ -157,7 +158,7 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
         row = dict(zip(scores.k.keys[y], b.rows(), strict=True)) if at == y else {0: b.least}
         agreed = [v + row[(d.start + i) // at.div % at.mod] for i, v in enumerate(agreed)]
     none, stray = sum((column.least for column in fixed), there.s), []
-    for done in (Fraction, ask.f.rn):  # as it is, or rounded
+    for done in (Rational, ask.f.rn):  # as it is, or rounded
         agree, blanks, miss = [done(v) for v in agreed], done(none), done(max(agreed) - (m.cost or ZERO))
         behind = ask.weight(d.count - 1, min((b - a for a, b in pairwise(agree)), default=ZERO))
         behind += ask.weight(d.count, agree[0] - miss) + ask.weight(1, agree[0] - blanks)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from limen_check.can import functions
 from limen_check.can.gates import constant, mapped, no_fading
+from limen_check.can.rational import Rational
 from limen_check.can.rules.memory import plain
 from limen_check.can.state import Shapes, State, Vecs, projections
 from limen_check.can.vectors import ONE, ZERO, Column, Form, Vec, grain, power
@@ -46,8 +47,8 @@ def length_one(s: State, x: Vec) -> Vec:
     """
     need(s.f.t <= 24, "a key whose length is not exact")
     if s.spec.steps and not x.exact:
-        low = {c: Fraction(-2 if form.ends[0] < 0 else 0) for c, form in x.forms.items()}
-        return Vec.of({}, {c: (lo, Fraction(2)) for c, lo in low.items()})
+        low = {c: Rational(-2 if form.ends[0] < 0 else 0) for c, form in x.forms.items()}
+        return Vec.of({}, {c: (lo, Rational(2)) for c, lo in low.items()})
     sizes = {abs(v) for form in x.forms.values() for v in form.values if v}
     known = x.exact and not any(form.many for form in x.forms.values())
     known = known and all(power(4) <= v <= power(60) and grain(v) == v for v in sizes)
@@ -57,7 +58,7 @@ def length_one(s: State, x: Vec) -> Vec:
 
 def _sign(form: Form) -> Form:
     def sign(v: Fraction) -> Fraction:
-        return Fraction((v > 0) - (v < 0))
+        return Rational((v > 0) - (v < 0))
 
     vary = [n for n, column in form.terms.items() if not column.fixed]
     need(len(vary) <= 1, "a key of several fields")

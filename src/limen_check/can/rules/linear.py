@@ -7,6 +7,7 @@ from typing import Any
 from limen_check.can import functions
 from limen_check.can.functions import Function
 from limen_check.can.gates import SATURATED, constant, mapped, no_fading, scaled
+from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import moved
 from limen_check.can.rules.memory import Memory, few, heads, plain, units, whole
 from limen_check.can.state import Shapes, State, Vecs, cut, projections
@@ -125,7 +126,7 @@ def _taylor(s: State, at: str, call: Call, normalised: bool) -> Vecs:
     q, k, v = ({n: x.times(s.matrix(f"{at}.{w}"), f) for n, x in s.x.items()} for w in "QKV")
     q2, k2 = ({n: x.each(lambda y: Form(y.cap**2).rounded(f)) for n, x in side.items()} for side in (q, k))
     Memory(
-        s, q2, k2, v, normalised, λ=Fraction(call.number("d_k", default=call.number("d")))
+        s, q2, k2, v, normalised, λ=Rational(call.number("d_k", default=call.number("d")))
     )  # of the features x⊗x, all on one another, nothing overflows
     memory, out = Memory(s, q, k, v, normalised), {}
     for n, c in s.classes.items():

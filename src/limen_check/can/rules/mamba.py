@@ -6,6 +6,7 @@ from math import ceil, gcd, isqrt
 
 from limen_check.can import functions
 from limen_check.can.gates import DEAD, constant, gated, mapped, no_fading, scaled
+from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import moved
 from limen_check.can.rules.memory import Memory, few, heads
 from limen_check.can.state import Shapes, State, Vecs
@@ -128,7 +129,7 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     need(finite, "a norm overflows")
     R = max(form.cap for form in y.forms.values())
     alike = [c for c, form in y.forms.items() if form.err == NONE and _sizes(form) == {R}]
-    rest = sum((w for c, w in sizes.items() if c not in alike), ZERO) + inner * Fraction(1, 10**5)
+    rest = sum((w for c, w in sizes.items() if c not in alike), ZERO) + inner * Rational(1, 10**5)
     mean = len(alike) * R**2 / inner
     root = next((power(a) for a in range(-128, 128) if power(2 * a) == mean), ZERO)
     exact = len(alike) * R**2 * f.acc <= grain(R) ** 2
@@ -145,7 +146,7 @@ def _sizes(form: Form) -> set[Fraction]:
 def _share(lo: Fraction, hi: Fraction, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
     """Ends of y/√(mean y²) for y in [lo, hi]: it rises with y, and is at most √inner in size."""
     others = sum((w for i, w in sizes.items() if i != c), ZERO) + inner
-    most = 2 * root_above(Fraction(inner))
+    most = 2 * root_above(Rational(inner))
     least = (
         lo / root_above((lo**2 + others) / inner) * (1 - power(-6)) if lo > 0 else -most if lo < 0 else ZERO
     )
@@ -154,7 +155,7 @@ def _share(lo: Fraction, hi: Fraction, sizes: Mapping[int, Fraction], c: int, in
 
 def root_above(x: Fraction) -> Fraction:
     """At least √x for x ≥ 1, and less than 2^-30 of it more."""
-    return Fraction(isqrt(ceil(x * power(64))) + 1, 1 << 32)
+    return Rational(isqrt(ceil(x * power(64))) + 1, 1 << 32)
 
 
 def mamba_shapes(call: Call, width: int) -> Shapes:

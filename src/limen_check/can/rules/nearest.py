@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 from itertools import groupby, pairwise
-from math import lcm
 from typing import Any
 
+from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import Ask
 from limen_check.can.scores import Scores
 from limen_check.can.tasks import NO_FACTS, PLACE, TOKEN, Class, Line, Number, Read
@@ -24,18 +24,15 @@ def nearest(ask: Ask, d: Class) -> Vec:
     by_place = _places(scores, d, y)
     falls = min((a - b for a, b in pairwise(by_place)), default=ZERO)
     table, points, wide = scores.S[x, y], scores.k.keys[y], max(by_place) - min(by_place)
-    add, gaps, least = scores.B[y], list[Fraction](), list[Fraction]()
-    scale = lcm(*(v.denominator for v in add.levels))
-    added, den = [int(v * scale) * table.den for v in add.rows()], scale * table.den  # all in whole numbers
-    for asker, row in zip(scores.q.keys[x], table.all(), strict=True):
+    gaps, least, (den, rows) = list[Fraction](), list[Fraction](), table.plus(scores.B[y])
+    for asker, row in zip(scores.q.keys[x], rows, strict=True):
         how_near = near(asker)  # type: ignore[misc]
-        each = [v * scale + b for v, b in zip(row, added, strict=True)]
-        told = sorted(zip(map(how_near.__getitem__, points), each, strict=True))
+        told = sorted(zip(map(how_near.__getitem__, points), row, strict=True))
         groups = [[score for _, score in group] for _, group in groupby(told, lambda pair: pair[0])]
-        gaps.append(falls - Fraction(max(group[-1] - group[0] for group in groups), den))
+        gaps.append(falls - Rational(max(group[-1] - group[0] for group in groups), den))
         ahead = [b[0] - a[-1] for a, b in pairwise(groups)]
-        gaps += [Fraction(min(ahead), den) - wide] if ahead else []
-        least.append(Fraction(min(group[0] for group in groups), den))
+        gaps += [Rational(min(ahead), den) - wide] if ahead else []
+        least.append(Rational(min(group[0] for group in groups), den))
     gain = scores.A | {x: scores.A[x].plus(Column.of(least))}
     gap = min(gaps) - 2 * scores.err
     stray = ask.elsewhere([d], scores.s + min(by_place), gain, scores.err, d.count - 1, gap)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
+from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import Ask, moved
 from limen_check.can.scores import Scores, matched
 from limen_check.can.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
@@ -186,10 +187,10 @@ def evenly(f: Format, sharers: int, valued: int, stray: Fraction, length: int) -
     So many share, so many of them have a value that is not 0; all others of the text weigh `stray`.
     """
     need(8 * sharers * f.acc <= 1, "the input is too long for sums in this precision")
-    need(stray < Fraction(1, 64), "too much weight elsewhere")
+    need(stray < Rational(1, 64), "too much weight elsewhere")
     normaliser = 0 if 16 * stray < f.acc else 4 * stray + 2 * sharers * f.acc
     normaliser += length * power(f.least - f.t)  # weights that are subnormal
-    need(normaliser < Fraction(1, 2), "too many weights are subnormal")
+    need(normaliser < Rational(1, 2), "too many weights are subnormal")
     return (1 + f.u) ** 2 / (1 - (valued + 8) * f.acc - normaliser) - 1 + 4 * stray
 
 
@@ -226,7 +227,7 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
         known = None if None in steps else min(filter(None, steps), default=ONE) / 2
         need(not ask.f.inside(sizes / 2, 2, known), "sums not exact")
     read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
-    return ask.blurred(read.each(lambda form: Form.sum([(form, Fraction(1, 2))])), 2 * stray)
+    return ask.blurred(read.each(lambda form: Form.sum([(form, Rational(1, 2))])), 2 * stray)
 
 
 RULES: dict[str, tuple[Callable[..., Vec], int]] = {  # and of how many classes they speak

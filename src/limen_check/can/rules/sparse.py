@@ -6,6 +6,7 @@ from typing import Any
 
 from limen_check.can import functions
 from limen_check.can.gates import constant
+from limen_check.can.rational import Rational
 from limen_check.can.rules import softmax
 from limen_check.can.rules.attention import Ask
 from limen_check.can.scores import Scores, matched
@@ -60,7 +61,7 @@ def opened(ask: Ask, d: Class, B: int) -> Vec:
 
 
 def _ahead(scores: Scores, x: Any, y: Any, π: Mapping[Any, Any], B: int) -> list[Fraction]:
-    """By how much the first tokens of other blocks are behind, by one digit of the place.
+    """By how much the first tokens of other blocks are behind at least, by one digit of the place.
 
     A digit below B is 0 at all first tokens.  Of one that B divides first tokens have some rows alone.
     """
@@ -69,10 +70,10 @@ def _ahead(scores: Scores, x: Any, y: Any, π: Mapping[Any, Any], B: int) -> lis
     if top and B % top == 0:
         return []
     need((B % y.div == 0 or y.div % B == 0) and top % B == 0, "blocks across digits")
-    size, keys = max(1, B // y.div), scores.k.keys[y]
-    inner, add, gaps = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
-    for a in scores.q.keys[x]:
-        row = {b: v + next(inner) for b, v in zip(keys, add, strict=True)}
-        mine = π[a] // size * size
-        gaps += [row[mine] - v for b, v in row.items() if b % size == 0 and b != mine]
+    size, keys, gaps = max(1, B // y.div), scores.k.keys[y], list[Fraction]()
+    den, rows = scores.S[x, y].plus(scores.B[y])
+    for a, scored in zip(scores.q.keys[x], rows, strict=True):
+        row = {b: v for b, v in zip(keys, scored, strict=True) if b % size == 0}
+        mine = row.pop(π[a] // size * size)
+        gaps += [Rational(mine - max(row.values()), den)] if row else []
     return gaps

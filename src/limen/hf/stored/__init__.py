@@ -1,0 +1,1 @@
+"""The bytes that weights take: by scheme, in files, and on the ranks of an engine."""

@@ -1,0 +1,101 @@
+"""A model in training: what it gives where answers are due, its loss, its answers to fresh inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.task import Answers, Tokens
+from limen.model.model import Model
+from limen.training.forward import logits_at_the_end, streams
+from limen.training.lesson import NOT_DUE, Batch, Lesson
+from limen.training.rounded import Rounding, logits_after_cut
+from limen.training.spec import Spec
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+@dataclass
+class Pupil:
+    """A model in training, with the helpers that are trained beside it but are no part of it."""
+
+    model: Model
+    lesson: Lesson
+    spec: Spec
+    rounding: Rounding | None = None
+    heads: dict[int, torch.Tensor] = field(
+        default_factory=dict
+    )  # layer -> a readout of the hop it could know
+
+    @property
+    def weights(self) -> list[torch.Tensor]:
+        return [*self.model.weights.values(), *self.heads.values()]
+
+    def having(self, weights: list[torch.Tensor]) -> Pupil:
+        """The same pupil with other weights, in their order."""
+        names = [*self.model.weights]
+        model = Model(self.model.frame, dict(zip(names, weights[: len(names)], strict=True)))
+        heads = dict(zip(self.heads, weights[len(names) :], strict=True))
+        return replace(self, model=model, heads=heads)
+
+    def logits(self, batch: Batch, learn: bool) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """The logits (rows, due, answers), and the vectors after each layer where answers are due."""
+        tokens, due = torch.as_tensor(batch.tokens), torch.as_tensor(batch.due)
+        if self.rounding is not None:
+            return self._rounded(tokens, learn), []
+        after = streams(self.model, tokens, due)
+        return self.model.read(after[-1]), [after[i] for i in self.heads]
+
+    def _rounded(self, tokens: torch.Tensor, learn: bool) -> torch.Tensor:
+        rounding, task = self.rounding, self.lesson.task
+        assert rounding is not None
+        questions = tokens[:, task.cut :].unflatten(1, (-1, task.length - task.cut))
+        text = tokens[:, : task.cut]
+        return logits_after_cut(self.model, lambda state: rounding(state, learn), text, questions)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        logits, after = self.logits(batch, learn=True)
+        loss = _cross_entropy(logits, torch.as_tensor(batch.labels))
+        for (layer, U), x in zip(self.heads.items(), after, strict=True):
+            assert batch.hops is not None
+            loss = loss + _cross_entropy(_scaled(x) @ U, torch.as_tensor(batch.hops[..., layer]))
+        return loss
+
+    @property
+    def thought(self) -> bool:
+        return self.spec.thought
+
+    def answers(self, tokens: Tokens) -> Answers:
+        """Its answers to the task's own inputs, after a chain of thought that it writes itself."""
+        task = self.lesson.read_as(tokens)
+        rows = torch.as_tensor(tokens)
+        with torch.no_grad():
+            if self.rounding is not None:
+                logits = self._rounded(rows, learn=False)
+            else:
+                if self.thought:
+                    steps = self.lesson.thoughts(tokens[:1]).shape[1]
+                    rows = torch.cat([rows, self.model.decode(rows, steps)], 1)
+                logits = logits_at_the_end(self.model, rows, task.asks)
+        chosen = logits[..., : task.answers].argmax(-1).numpy()
+        return np.asarray(chosen[:, 0] if task.asks == 1 else chosen)
+
+    def accuracy(self, rng: Generator, count: int) -> float:
+        tokens, answers = self.lesson.sample(rng, count, self.spec.hard)
+        return float((self.answers(tokens) == answers).mean())
+
+
+def _cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=NOT_DUE)
+
+
+def _scaled(x: torch.Tensor) -> torch.Tensor:
+    """The vectors scaled to a mean square of 1."""
+    return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
