@@ -41,7 +41,7 @@ KINDS = {
 }
 _PACKAGES = {f"limen.{folder}" for folder in KINDS.values()}
 _ROOT = Path(__file__).parents[1]
-_DOCSTRING = re.compile(r'\s*r?"""(\\.|[^\\])*?"""\n', re.DOTALL)  # a file's first statement
+_DOCSTRING = re.compile(r'\s*r?"""([^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)  # a file's first statement
 
 
 class _Entry(NamedTuple):
