@@ -19,7 +19,7 @@ import importlib
 import re
 import sys
 from functools import cache
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -41,6 +41,7 @@ KINDS = {
 }
 _PACKAGES = {f"limen.{folder}" for folder in KINDS.values()}
 _ROOT = Path(__file__).parents[1]
+_points = cache(entry_points)  # one look at the installed packages serves every kind
 _DOCSTRING = re.compile(r'\s*r?"""([^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)  # a file's first statement
 
 
@@ -72,12 +73,6 @@ def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry
     files += [(path.parent.name, path) for path in inside if "\nclass " in path.read_text(encoding="utf-8")]
     ours = {name: _Entry(f"limen.{KINDS[kind]}.{name}", None, path) for name, path in files}
     return {name: entry for name, entry in sorted((_brought(kind) | ours).items()) if name[0] != "_"}
-
-
-@cache
-def _points() -> EntryPoints:
-    """All that is installed: one look at the packages serves every kind."""
-    return entry_points()
 
 
 @cache
