@@ -10,9 +10,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import lazy_loader
 import msgspec
 
 from limen.core.arrays import np
@@ -23,6 +21,7 @@ from limen.core.kernel import Accepted, accept
 from limen.core.numbers import Precision, Significand
 from limen.core.report import Report, Result
 from limen.core.task import Task
+from limen.core.tensors import torch
 from limen.core.verdict import answer_of
 from limen.core.weights import tensors
 from limen.decisions.placement import Offer, files_of, frame_of, solves
@@ -34,11 +33,6 @@ from limen.model.last import reads_only_the_embedding
 from limen.model.memory import fitting
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, least_bytes, payable, run, runnable
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 RUN, CERTIFICATE = "run.json", "certificate.json"  # what is saved beside the weights
 _DRAWN = 96  # tokens that can still be told apart in a picture

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.mixer import Streaming
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes, random_weights
 from limen.errors import BadInput, at_least
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 def split(x: jt.Num[torch.Tensor, "*batch n hd"], h: int) -> jt.Num[torch.Tensor, "*batch {h} n d"]:

@@ -7,22 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import Headed, split
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes
 from limen.mixers._conv import convolve, passing
 from limen.mixers.recurrence.loops import Looped
 from limen.mixers.recurrence.rule import widened
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _EPSILON = 1e-6
 

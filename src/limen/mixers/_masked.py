@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import jt, torch
 
 # Queries taken together. Measured: fewer cost more in overhead than they save in work.
 _ROWS = 128  # in `attend_fused`

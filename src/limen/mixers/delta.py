@@ -11,21 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.heads import join
+from limen.core.tensors import jt, torch
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
 from limen.mixers.recurrence.loops import Loops
 from limen.mixers.recurrence.rule import Tokens
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

@@ -12,24 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.heads import join, split
 from limen.core.tally import ONE, Terms
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
 from limen.mixers.recurrence.decay import initial_time_steps, time_step
 from limen.mixers.recurrence.loops import Loops
 from limen.mixers.recurrence.rule import Tokens
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.heads import Grouped, join
 from limen.core.tally import Terms, latest
+from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import attend, attend_ends, ends
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
