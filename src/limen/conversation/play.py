@@ -71,10 +71,6 @@ class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
         """Whether the outputs are equal and no message has more bits than the theorem counts."""
         return (self.equal or not self.exact) and self.bits_measured <= self.bits_formula
 
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
-
 
 @dataclass(frozen=True)
 class ProtocolRequest:

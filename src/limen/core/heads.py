@@ -58,6 +58,9 @@ class Headed(Streaming):
         keys, values = self.h * self.key_size, self.h * self.d
         return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
 
+    def shapes(self, width: int) -> Shapes:
+        return self.projections(width)
+
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Random weights, queries smaller by √d_k: then scores ⟨q,k⟩ have variance 1."""
         w = random_weights(self.shapes(width), generator, dtype)

@@ -73,13 +73,7 @@ def fused(
 def ends(n: int, first: int, last: int, device: torch.device) -> jt.Bool[torch.Tensor, "{n} {n}"]:
     """Token i sees the tokens 0 … first-1 and i-last+1 … i, none later than itself."""
     j = torch.arange(n, device=device)
-    return _at_an_end(j, j, first, last)
-
-
-def _at_an_end(
-    i: jt.Int64[torch.Tensor, " n"], j: jt.Int64[torch.Tensor, " m"], first: int, last: int
-) -> jt.Bool[torch.Tensor, "n m"]:
-    age = i.unsqueeze(-1) - j
+    age = j.unsqueeze(-1) - j
     return (age >= 0) & ((j < first) | (age < last))
 
 

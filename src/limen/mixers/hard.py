@@ -25,9 +25,6 @@ class Hard(Grouped):
     reply_is_all = True
     reads_kv_alone = True
 
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
-
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
     ) -> jt.Num[torch.Tensor, "*batch n width"]:

@@ -44,9 +44,6 @@ class Linear(Looped, Headed):
     def state_shape(self) -> tuple[int, int, int]:
         return self.h, self.phi.size(self.key_size), self.d + self.normalise
 
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
-
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Smaller queries where ⟨q,k⟩ itself is summed; a positive φ would tell no keys apart."""
         if self.phi.signed:

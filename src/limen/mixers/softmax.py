@@ -34,9 +34,6 @@ class Softmax(Grouped):
     def sees_future(self) -> bool:
         return self.bidirectional
 
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
-
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:

@@ -58,10 +58,6 @@ class AverageReport(Report, frozen=True, kw_only=True, tag="limen/average/1"):
     def holds(self) -> bool:
         return self.error is not None and self.seen <= self.error < 1
 
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
-
 
 @command(
     example="limen demo average --tokens 16 --sets 2 --size 3",

@@ -91,10 +91,6 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
         """Whether each stack is seen to do what the sources say of it."""
         return all(row.holds for row in self.rows)
 
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
-
 
 @dataclass(frozen=True)
 class CommonHeads:
