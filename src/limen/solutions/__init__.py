@@ -1,4 +1,4 @@
-"""Explicit weights for a task: what a run shows, the least sizes that work, the largest that are certified."""
+"""Explicit weights for a task: what a run shows, the least sizes that work, the largest certified."""
 
 from limen.solutions.run import Solution, certificate, solve
 
