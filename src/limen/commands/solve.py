@@ -91,7 +91,7 @@ def solve(
     check: Annotated[
         str | int | None,
         Option(
-            "exhaustive: try every input. A number: try so many plain and so many hard inputs.",
+            "exhaustive: try every input. A number: try that many plain and that many hard inputs.",
             complete=_complete.of("exhaustive"),
         ),
     ] = None,

@@ -106,7 +106,7 @@ def _random(report: FoolReport) -> list[str]:
     lines = [f"random testing: wrong on {tried}"]
     if report.random_upper95 is not None and report.random_upper95 < 1:
         share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(report.random_upper95)
-        lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of those drawn so")
+        lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of texts drawn this way")
     return lines
 
 
