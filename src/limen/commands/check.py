@@ -294,7 +294,8 @@ def _tried_again(c: Run, model: Model) -> Recheck:
 
 def _conversed_again(c: Transcript, model: Model) -> Recheck:
     bits = sum(message.bits for message in c.messages)
-    claim = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits in all, the same in another run"
+    messages = f"{len(c.messages)} messages of {bits} bits in all"
+    claim = f"{c.task} by {c.architecture}: {messages}, the same in another run"
     reason = check_transcript(c, model)
     return Recheck(reason, reason is None, claim)
 
