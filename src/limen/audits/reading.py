@@ -300,7 +300,9 @@ class Audit(Result):
         low, high = 0, _MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if asking(middle).fits else (low, middle)
+            other = asking(middle)
+            other.__dict__["held"] = self.held  # the weights are the same, and counted once
+            low, high = (middle, high) if other.fits else (low, middle)
         return low
 
     @cached_property

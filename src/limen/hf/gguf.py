@@ -140,6 +140,8 @@ class _Bytes:
 
 def header(path: Path, where: str) -> GGUFConfig:
     """The config in a file whose metadata describe a decoder that the readers know."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise BadInput(f"{where}: cannot be read as a GGUF file: it is no file")
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _header(_Bytes(data, where))

@@ -23,7 +23,7 @@ from limen.hf.stored import schemes
 from limen.hf.stored.checkpoint import Checkpoint
 from limen.hf.stored.matrices import Matrix, matrices
 from limen.hf.stored.mixtures import FILE_TYPES, Mixture
-from limen.hf.stored.packing import Packing, declared
+from limen.hf.stored.packing import Packing, declared, first
 from limen.hf.stored.ranks import Ranks
 from limen.hf.stored.schemes import up
 from limen.hf.stored.split import Split, split_of
@@ -56,8 +56,13 @@ class ListedModel:
         if packed is not None:
             if all(scheme.plain for _, scheme in packed.each(self.matrices)):
                 raise NotCounted(f"{packed.name} is declared, but quantises none of its matrices")
+            names = {first(matrix) for matrix in self.matrices}
+            for modules, _ in packed.named:
+                if (strange := modules.strange(names, len(self.stack.layers))) is not None:
+                    raise NotCounted(f"{modules.where} names {strange}, which is no matrix known here")
             return packed
-        if named := _QUANTISED.search(self.where.removesuffix(".json").removesuffix("/config")):
+        name = self.where.removesuffix("/").removesuffix(".json").removesuffix("/config")
+        if named := _QUANTISED.search(name.rpartition("/")[2]):
             raise NotCounted(
                 f"the name says {named[1]}, but neither quantization_config nor hf_quant_config.json says how"
             )
@@ -191,4 +196,6 @@ def held(
         stages = tuple(one + Split(half=rest) for one in stages)
         by = "the headers say" if beside.headers is not None else "total_size is"
         remarks.append(f"{by} {stated:,} bytes, the count is {files.total:,} ({stated - files.total:+,})")
+    if beside.total_size not in (None, stated):
+        remarks.append(f"total_size of the index is {beside.total_size:,}, which the headers do not say")
     return HeldWeights(packing.name, files, stages, stated, tuple(remarks))
