@@ -51,6 +51,8 @@ class ListedModel:
         """How the matrices are stored: as asked, or as the config declares, else in its precision."""
         if scheme is not None:
             return self._wanted(scheme.lower())
+        if (why := getattr(self.config, "unread", None)) is not None:  # of a GGUF file
+            raise NotCounted(why)
         rest = schemes.plain(4 if dtypes_declared(self.config, self.where).model == "float32" else 2)
         packed = declared(self.config, self.stack.model_type, rest, self.where)
         if packed is not None:
