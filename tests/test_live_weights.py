@@ -8,6 +8,7 @@ import pytest
 
 from limen.audits import Request, audit, load
 from limen.hf.stored.split import Split
+from limen.hf.stored.towers import tower
 from limen.hf.stored.weights import in_files, listed
 
 pytestmark = pytest.mark.hf
@@ -58,6 +59,22 @@ def test_a_folder_that_transformers_saves_has_the_bytes_that_are_counted(
     index = json.loads((tmp_path / "shards" / "model.safetensors.index.json").read_text())
     assert index["metadata"]["total_size"] == split.total
     assert split.total == model.get_memory_footprint(return_buffers=False)
+
+
+@pytest.mark.parametrize("model_type", ["qwen2_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"])
+def test_a_vision_tower_that_is_known_has_the_numbers_of_transformers(model_type: str) -> None:
+    """From the sizes of its class, which configs write down; a size that is no size is no tower."""
+    import torch
+    from transformers import AutoConfig, AutoModelForImageTextToText
+
+    whole = AutoConfig.for_model(model_type)
+    with torch.device("meta"):
+        seeing = AutoModelForImageTextToText.from_config(whole).model.visual
+    config = {"model_type": model_type, "vision_config": whole.vision_config.to_dict()}
+    known = tower(config)
+    assert sum(matrix.numbers for matrix in known) == sum(tensor.numel() for tensor in seeing.parameters())
+    for wrong in (None, -1, 2**40, "x", [2]):
+        assert tower(config | {"vision_config": config["vision_config"] | {"depth": wrong}}) == ()
 
 
 def counted(config: dict[str, Any], own: dict[str, Any]) -> Split:
