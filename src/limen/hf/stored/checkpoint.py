@@ -33,7 +33,16 @@ _BITS |= {"U16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "I8": 8, "U8": 8,
 _BITS |= {"F6_E3M2": 6, "F4": 4}
 _KINDS = {"F16": "half", "BF16": "half", "F32": "single", "F64": "single", "I64": "single"}
 # How the names of scales end: of fp8, MXFP4, compressed-tensors, modelopt; MLX; bitsandbytes; AWQ, GPTQ.
-_SCALES = ("scale", "scales", "scale_inv", "scale_2", "zero_point", "weight_shape", "biases", "absmax")
+_SCALES: tuple[str, ...] = (
+    "scale",
+    "scales",
+    "scale_inv",
+    "scale_2",
+    "zero_point",
+    "weight_shape",
+    "biases",
+    "absmax",
+)
 _SCALES += ("quant_map", "bitsandbytes__nf4", "bitsandbytes__fp4", "SCB", "weight_format", "qzeros", "g_idx")
 _POINTER = b"version https://git-lfs"
 

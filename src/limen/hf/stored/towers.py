@@ -23,9 +23,16 @@ def tower(config: Mapping[str, Any]) -> tuple[Matrix, ...]:
     if not isinstance(own, dict) or model_type not in (*_FIRST, *_SECOND):
         return ()
     first = model_type in _FIRST
-    names = ("depth", "patch_size", "temporal_patch_size", "spatial_merge_size")
+    own = dict[str, Any](in_channels=own.get("in_chans")) | own  # it has two names
+    names: tuple[str, ...] = (
+        "depth",
+        "in_channels",
+        "patch_size",
+        "temporal_patch_size",
+        "spatial_merge_size",
+    )
     names += ("embed_dim", "mlp_ratio", "hidden_size") if first else ("hidden_size", "intermediate_size")
-    names += ("in_chans",) if first else ("in_channels", "out_hidden_size", "num_position_embeddings")
+    names += () if first else ("out_hidden_size", "num_position_embeddings")
     sizes = [own.get(name) for name in names]
     merges = own.get("deepstack_visual_indexes") or []
     whole = all(type(size) is int and 0 < size <= _MOST for size in sizes)
@@ -36,7 +43,7 @@ def tower(config: Mapping[str, Any]) -> tuple[Matrix, ...]:
 
 def _of_qwen2(own: Mapping[str, Any]) -> Iterator[Matrix]:
     e, o = own["embed_dim"], own["hidden_size"]
-    patch = own["in_chans"] * own["temporal_patch_size"] * own["patch_size"] ** 2
+    patch = own["in_channels"] * own["temporal_patch_size"] * own["patch_size"] ** 2
     yield _matrix("patch_embed.proj", e, patch)
     yield from _blocks(own["depth"], e, e * own["mlp_ratio"])
     yield from _merger("merger", e, e * own["spatial_merge_size"] ** 2, o)
