@@ -66,7 +66,7 @@ class Config(dict[str, Any]):
     checkpoint: Checkpoint = Checkpoint()
 
 
-class Index(NamedTuple):
+class ShardIndex(NamedTuple):
     """What model.safetensors.index.json says, if it is there: bytes of all tensors, files that have them."""
 
     total_size: int | None = None
@@ -97,9 +97,9 @@ def _there(file: Path) -> bool:
     return False
 
 
-def _index(file: Path) -> Index:
+def _index(file: Path) -> ShardIndex:
     if not _there(file):
-        return Index()
+        return ShardIndex()
     content = read_object(content_of(file), str(file))
     metadata, names = content.get("metadata"), content.get("weight_map")
     if not isinstance(metadata, dict | None) or not isinstance(names, dict | None):
@@ -109,7 +109,7 @@ def _index(file: Path) -> Index:
         size = int(size)
     if size is not None and (type(size) is not int or not 0 < size < 2**60):
         raise BadInput(f"{file}: metadata.total_size is {shortened(size)}; expected a number of bytes")
-    return Index(size, frozenset(name for name in (names or {}).values() if isinstance(name, str)))
+    return ShardIndex(size, frozenset(name for name in (names or {}).values() if isinstance(name, str)))
 
 
 def _files(folder: Path, named: frozenset[str]) -> list[Path]:
@@ -174,7 +174,7 @@ def _header(file: Path) -> tuple[bytes, int]:
 
 
 def _tensors(content: bytes, data: int, file: Path) -> list[tuple[str, str, int]]:
-    """Of each tensor its name, what it is, and its bytes; they lie one behind the other in all the data."""
+    """The name, kind and bytes of each tensor; they lie one behind the other in all the data."""
     described = read_object(content, f"{file}: header")
     described.pop("__metadata__", None)
     tensors, places = [], []
