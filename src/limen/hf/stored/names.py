@@ -101,7 +101,7 @@ def _runs(name: str) -> Iterator[str]:
 
 
 def _steps(text: str) -> int:
-    """The most steps of comparing a name: repetitions try every place, choices both ways, groups any number."""
+    """The most steps that a name takes: repetitions try every place, choices both ways, groups any number."""
     if re.search(r"\)[*+{]|\\[1-9]", text):
         return _STEPS + 1
     text = re.sub(r"\\d[*+]|\.\*\$?$", "", text)  # numbers are short, and what ends in .* ends there
