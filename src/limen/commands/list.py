@@ -29,7 +29,7 @@ class CatalogueReport(Report, frozen=True, kw_only=True, tag="limen/list/1"):
     adversaries: Ids = UNSET
     experiments: Ids = UNSET
     summaries: dict[str, dict[str, str]]
-    proofs: dict[str, str]
+    proofs: dict[str, str] | UnsetType = UNSET  # of theorems, where they alone were asked for
 
     @property
     def headline(self) -> str:
@@ -59,7 +59,7 @@ def list(
     return CatalogueReport(
         **entries,
         summaries={one: {name: summary(one, name) for name in names} for one, names in entries.items()},
-        proofs={name: formal_line(name) for name in ids("theorems")} if kind == "theorems" else {},
+        proofs={name: formal_line(name) for name in ids("theorems")} if kind == "theorems" else UNSET,
     )
 
 
