@@ -50,7 +50,7 @@ def test_list_names_every_task_and_mixer_of_the_design() -> None:
     assert set(TASKS.split()) <= set(listed["tasks"])
     assert set(MIXERS.split()) <= set(listed["mixers"])
     kinds = ["tasks", "mixers", "constructions", "theorems", "protocols", "adversaries", "experiments"]
-    assert list(listed) == ["schema", *kinds, "summaries", "proofs"]
+    assert list(listed) == ["schema", *kinds, "summaries"]
 
 
 def test_list_shows_each_entry_with_one_line_about_it() -> None:
