@@ -1,0 +1,85 @@
+"""The cheapest change that makes a model fit: tighter settings, smaller keys, smaller weights, more GPUs.
+
+Cheapest first: tighter settings cost speed or safety; keys in fewer bits need no other checkpoint; a smaller
+scheme of the weights does; a GPU more costs money.  A change is proposed only if the audit so changed fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from limen.audits.reading import Audit
+from limen.hf.dtypes import BITS, dtype
+from limen.hf.layer_sizes import NotCounted
+
+COUNTS = (1, 2, 4, 8, 16, 32)  # of GPUs that are tried
+_SMALL = 6  # bits a weight: a checkpoint with fewer is not quantised again
+
+Options = tuple[tuple[str, Any], ...]
+
+
+class Change(NamedTuple):
+    """Options that are changed, each with its new value."""
+
+    options: Options
+
+    def of(self, audit: Audit) -> Audit:
+        """The audit of the request so changed."""
+        return audit.asking(**dict(self.options))
+
+    @property
+    def flags(self) -> str:
+        """As the command line has them."""
+        named = ((f"--{name.replace('_', '-')}", value) for name, value in self.options)
+        return " ".join(flag if value is True else f"{flag} {value}" for flag, value in named)
+
+
+def cheapest(audit: Audit) -> Change | None:
+    """The first change on the same GPUs with which it fits; None if none does."""
+    return next((change for change in _smaller(audit) if change.of(audit).fits), None)
+
+
+def fewest_gpus(audit: Audit) -> int | None:
+    """The least number of such GPUs, more than now, on which it fits with nothing else changed."""
+    more = (N for N in COUNTS if audit.request.ranks < N and audit.shared_by(N))
+    return next((N for N in more if shared(audit, N).fits), None)
+
+
+def shared(audit: Audit, N: int) -> Audit:
+    """The audit on N GPUs, which share the model as its engine does it."""
+    alone = {"tensor_parallel": 1} if audit.given.pipeline_parallel == 1 else {}
+    return audit.asking(gpus=N, **alone)
+
+
+def _smaller(audit: Audit) -> Iterator[Change]:
+    """Tighter settings, smaller keys and smaller weights, and all of them together, the cheapest first."""
+    given = audit.given
+    tighter = [own for own in audit.engine.tighter if not any(getattr(given, name) for name, _ in own)]
+    each: tuple[tuple[Options, ...], ...] = (
+        ((), *((("weights_dtype", name),) for name in _schemes(audit))),
+        ((), *((("kv_dtype", name),) for name in _keys(audit))),
+        ((), *tighter),
+    )
+    for scheme, kv, setting in product(*each):
+        if options := (*setting, *kv, *scheme):
+            yield Change(options)
+
+
+def _keys(audit: Audit) -> list[str]:
+    """The engine's precisions of keys that are smaller than now."""
+    bits = BITS[audit.kv_dtype] if audit.kv_bytes else 0
+    return [name for name in audit.engine.kv_dtypes if BITS[dtype(name, audit.engine.name)] < bits]
+
+
+def _schemes(audit: Audit) -> list[str]:
+    """The engine's schemes of weights that are smaller than now; none for a checkpoint of few bits."""
+    own = audit.asking(weights_dtype=None).held
+    if audit.given.weights is not None or isinstance(own, NotCounted):
+        return []
+    if 8 * own.files.total < _SMALL * (audit.stack.parameters or 0):
+        return []
+    now = audit.fullest.weights_bytes or 0
+    sizes = ((name, audit.asking(weights_dtype=name).fullest.weights_bytes) for name in audit.engine.schemes)
+    return [name for name, size in sizes if size is not None and size < now]
