@@ -12,7 +12,7 @@ import pytest
 from fixtures.cli import limen
 
 from limen.audits import Audit, Request, audit
-from limen.audits.changes import cheapest, fewest_gpus, shared
+from limen.audits.changes import cheapest, cheapest_on_more, more_gpus
 from limen.audits.serving import by_engine, on_gpus
 from limen.errors import BadInput
 from limen.hf.engines import Asked, engine, engines
@@ -104,13 +104,12 @@ def test_what_is_proposed_fits_when_it_is_asked_for(name: str) -> None:
             for more in (1, rng.randint(1, 10**6)):
                 assert not found.asking(context=most + more).fits or most == MOST
         if not found.fits:
-            if (change := cheapest(found)) is not None:
-                proposals += 1
-                assert change.of(found).fits
-            if (count := fewest_gpus(found)) is not None:
-                proposals += 1
-                assert shared(found, count).fits and shared(found, count).request.ranks == count
-    assert proposals > 3
+            for change in (cheapest(found), more_gpus(found), cheapest_on_more(found)):
+                if change is not None:
+                    proposals += 1
+                    assert change.of(found).fits
+                    assert change.gpus in (None, change.of(found).request.ranks)
+    assert proposals >= 2
 
 
 @pytest.mark.parametrize("name", sorted(engines()))
@@ -124,6 +123,17 @@ def test_more_memory_never_shortens_what_fits(name: str) -> None:
             asked(config, memory=size, sequences=sequences, **fixed).longest_context or 0 for size in sizes
         ]
         assert contexts == sorted(contexts), config
+
+
+def test_more_gpus_share_more_heads_where_ranks_are_given() -> None:
+    """The flags say all: put behind those that were given they are the request that fits."""
+    for given, flags in (
+        ({}, "--gpus 4"),
+        ({"tensor_parallel": 2}, "--gpus 4 --tensor-parallel 4"),
+        ({"pipeline_parallel": 2}, "--gpus 4 --tensor-parallel 2"),
+    ):
+        more = more_gpus(asked(LLAMA_8B, engine="vllm", gpu="RTX 3060", **given))
+        assert more is not None and more.flags == flags
 
 
 def test_a_block_more_than_the_longest_context_does_not_fit() -> None:

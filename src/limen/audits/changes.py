@@ -30,6 +30,12 @@ class Change(NamedTuple):
         return audit.asking(**dict(self.options))
 
     @property
+    def gpus(self) -> int | None:
+        """The number of GPUs, if that changes."""
+        number: int | None = dict(self.options).get("gpus")
+        return number
+
+    @property
     def flags(self) -> str:
         """As the command line has them."""
         named = ((f"--{name.replace('_', '-')}", value) for name, value in self.options)
@@ -41,16 +47,27 @@ def cheapest(audit: Audit) -> Change | None:
     return next((change for change in _smaller(audit) if change.of(audit).fits), None)
 
 
-def fewest_gpus(audit: Audit) -> int | None:
+def more_gpus(audit: Audit) -> Change | None:
     """The least number of such GPUs, more than now, on which it fits with nothing else changed."""
-    more = (N for N in COUNTS if audit.request.ranks < N and audit.shared_by(N))
-    return next((N for N in more if shared(audit, N).fits), None)
+    return next((change for change in _larger(audit) if change.of(audit).fits), None)
 
 
-def shared(audit: Audit, N: int) -> Audit:
-    """The audit on N GPUs, which share the model as its engine does it."""
-    alone = {"tensor_parallel": 1} if audit.given.pipeline_parallel == 1 else {}
-    return audit.asking(gpus=N, **alone)
+def cheapest_on_more(audit: Audit) -> Change | None:
+    """The least number of GPUs, more than now, on which it fits with another change."""
+    both = (Change(more.options + less.options) for more, less in product(_larger(audit), _smaller(audit)))
+    return next((change for change in both if change.of(audit).fits), None)
+
+
+def _larger(audit: Audit) -> Iterator[Change]:
+    """More GPUs, which share the model as their engine does it; by more heads where ranks are given."""
+    T, P = audit.given.tensor_parallel, audit.given.pipeline_parallel
+    for N in COUNTS:
+        if audit.request.ranks >= N or N % P or not audit.shared_by(N // P):
+            continue
+        if T * P == 1:
+            yield Change((("gpus", N),))
+        elif audit.engine.by_heads:
+            yield Change((("gpus", N), ("tensor_parallel", N // P)))
 
 
 def _smaller(audit: Audit) -> Iterator[Change]:

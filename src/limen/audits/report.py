@@ -324,7 +324,7 @@ def _by_engine(one: ByEngine) -> EngineReport:
         longest_context=audit.longest_context,
         largest_batch=audit.largest_batch,
         change=one.change and one.change.flags,
-        gpus=one.gpus,
+        gpus=one.more and one.more.gpus,
     )
 
 

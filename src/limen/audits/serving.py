@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from limen.audits.changes import COUNTS, Change, cheapest, fewest_gpus, shared
+from limen.audits.changes import COUNTS, Change, cheapest, cheapest_on_more, more_gpus
 from limen.audits.reading import Audit
 from limen.hf.gpus import Device, gpus
 from limen.hf.layer_sizes import NotCounted
@@ -19,8 +19,8 @@ class ByEngine(NamedTuple):
     """One engine's answer, and the changes that make it fit where it does not."""
 
     audit: Audit
-    change: Change | None
-    gpus: int | None
+    change: Change | None = None
+    more: Change | None = None  # more GPUs
 
 
 def by_engine(audit: Audit) -> list[ByEngine]:
@@ -31,8 +31,10 @@ def by_engine(audit: Audit) -> list[ByEngine]:
 
 
 def _answer(audit: Audit) -> ByEngine:
-    short = audit.fits is False
-    return ByEngine(audit, cheapest(audit) if short else None, fewest_gpus(audit) if short else None)
+    if audit.fits is not False:
+        return ByEngine(audit)
+    change, more = cheapest(audit), more_gpus(audit)
+    return ByEngine(audit, change or (None if more else cheapest_on_more(audit)), more)
 
 
 def _started_by(audit: Audit, name: str) -> Audit | None:
@@ -80,6 +82,7 @@ def on_gpus(audit: Audit) -> list[OnGpus]:
 def _fitting(audit: Audit, device: Device) -> Iterator[Audit]:
     for N in COUNTS:
         if audit.shared_by(N):
-            one = shared(audit.asking(memory=None, gpu=device.name), N)
+            alone = {"tensor_parallel": 1, "pipeline_parallel": 1}
+            one = audit.asking(memory=None, gpu=device.name, gpus=N, **alone)
             if one.fits:
                 yield one

@@ -101,7 +101,7 @@ def _words(block: BlockReport) -> str:
 
 def _cache(report: AuditReport) -> list[str]:
     rows = [*_parts(report), *_fit(report)]
-    remarks = [f"  note: {remark}" for remark in report.remarks]
+    remarks = [f"  note: {remark}" for remark in _notes(report)]
     return [_asked_for(report), *_lined(rows), _held(report), *remarks]
 
 
@@ -109,16 +109,23 @@ def _brief(report: AuditReport) -> list[str]:
     """The memory as a ledger: what takes how much of it, and why."""
     budget = report.budget
     rows = [("cache", report.cache_bytes if budget is None else budget.needed, _keys(report))]
-    if report.weights_bytes is not None and budget is not None:
+    if report.weights_bytes is not None:
         rows.insert(0, ("weights", report.weights_bytes, _stored(report)))
+    if report.weights_bytes is not None and budget is not None:
         rows += [(share.what, share.size, _why(share)) for share in budget.shares]
         rows.append(("in all", sum(size for _, size, _ in rows), f"of {in_bytes(budget.total)}"))
     lines = [f"  {name:<17} {in_bytes(size):>10}  {why}" for name, size, why in rows]
     fit = [row for row in _fit(report) if row[0] in ("vLLM would print", "what fits")]
     if report.weights_bytes is None and budget is not None:
         fit = _fit(report)
-    notes = (remark for remark in report.remarks if not remark.startswith(("ignored, because", "blocks ")))
-    return [_asked_for(report), *lines, *_lined(fit), *(f"  note: {note}" for note in notes)]
+    notes = [f"  note: {note}" for note in _notes(report)]
+    return [_asked_for(report), *lines, *_lined(fit), *notes]
+
+
+def _notes(report: AuditReport) -> list[str]:
+    """The remarks; in brief without fields that are ignored and the layout of blocks."""
+    left_out = ("ignored, because", "blocks of", "blocks for") if report.brief else ()
+    return [remark for remark in report.remarks if not remark.startswith(left_out)]
 
 
 def _keys(report: AuditReport) -> str:
@@ -241,7 +248,8 @@ def _fits(report: AuditReport) -> list[str]:
     """That it fits, or that nobody knows."""
     budget = report.budget
     if budget is None:
-        return []
+        places = [one.gpu for one in report.on_gpus if one.gpus]
+        return [f"FITS on {len(places)} of {len(report.on_gpus)} kinds of GPU"] if places else []
     if report.room is None:
         return ["NOT COUNTED: without the size of the weights nobody knows whether it fits (--weights 15GiB)"]
     each = f" on each of {report.gpus} GPUs" if report.gpus > 1 else ""
@@ -415,7 +423,7 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in reports]
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in reports]
     reasons = [f"FAILS: {one.name}: {reason}" for one in reports for reason in one.failures]
-    reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in one.remarks]
+    reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in _notes(one)]
     reasons += [
         f"note: {one.name}: weights are not counted: {one.uncounted}" for one in reports if one.uncounted
     ]
