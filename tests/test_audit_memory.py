@@ -196,9 +196,9 @@ def test_sglang_takes_the_share_that_its_own_rule_gives() -> None:
     (outside, taken) = engine("sglang").of("llama").budget(gpu("H100"), Asked(), 0, False).shares
     f = round(1 - 13_904 * MIB / total, 3)
     assert taken.size == GIB // 2 and outside.size == total - taken.size - int((total - taken.size) * f)
-    assert f"SGLang takes {f:g} of such a GPU" in outside.assumed
+    assert f"SGLang takes {f:g} of such a GPU" in outside.rule
     given = engine("sglang").of("llama").budget(gpu("H100"), Asked(mem_fraction_static=0.5), 0, False)
-    assert not given.shares[0].assumed and given.left == (total - taken.size) // 2
+    assert not given.shares[0].rule and given.left == (total - taken.size) // 2
 
 
 def test_llama_cpps_compute_buffer_grows_with_the_vocabulary_and_the_context() -> None:

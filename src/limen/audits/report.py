@@ -100,12 +100,13 @@ class WeightsReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShareReport(msgspec.Struct, frozen=True):
-    """A part of a GPU's memory that holds neither weights nor cache; `assumed`: why, if nobody said so."""
+    """A part of a GPU's memory that holds neither weights nor cache: given, assumed, or by a rule."""
 
     what: str
     size: int
     option: str
     assumed: str
+    rule: str
 
 
 class BudgetReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -214,7 +214,9 @@ def _share(share: ShareReport) -> str:
 
 def _why(share: ShareReport) -> str:
     """Who says that it is so large."""
-    return f"assumed ({share.assumed}; {share.option})" if share.assumed else f"as given ({share.option})"
+    if share.assumed:
+        return f"assumed ({share.assumed}; {share.option})"
+    return f"{share.rule or 'as given'} ({share.option})"
 
 
 def _pool(report: AuditReport) -> list[tuple[str, str]]:
@@ -274,7 +276,7 @@ def _engine(one: EngineReport) -> tuple[str, ...]:
     if one.weights_bytes is None or one.room is None:
         return (one.engine, "not counted", *("",) * 6)
     left = in_bytes(one.room) if one.room >= 0 else "none"
-    context = "any" if (most := one.longest_context or 0) >= PRACTICAL else f"{most:,}"
+    context = _up_to(one.longest_context)
     batch, scheme = f"{one.largest_batch or 0:,}", one.scheme.partition(",")[0].partition(" in ")[0]
     verdict = "fits" if one.fits else f"{in_bytes(one.missing or 0)} short"
     ways = [one.change, f"{one.gpus} GPUs" if one.gpus else None]
@@ -292,7 +294,7 @@ def _gpus(report: AuditReport) -> list[str]:
             one.gpu,
             in_bytes(one.total),
             *(
-                (f"{one.gpus}", f"{one.longest_context:,}", f"{one.largest_batch or 0:,}")
+                (f"{one.gpus}", _up_to(one.longest_context), f"{one.largest_batch or 0:,}")
                 if one.gpus
                 else ("none", "", "")
             ),
@@ -406,7 +408,7 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
     if any(one.budget for one in reports):
         rows |= {
             "weights": [_or_not(one, in_bytes(one.weights_bytes or 0)) for one in reports],
-            "longest context": [_or_not(one, f"{one.longest_context or 0:,}") for one in reports],
+            "longest context": [_or_not(one, _up_to(one.longest_context)) for one in reports],
             "sequences": [_or_not(one, f"{one.largest_batch or 0:,}") for one in reports],
             "the request": [_or_not(one, _verdict(one)) for one in reports],
         }
@@ -439,6 +441,10 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
         *strips,
         ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used),
     ]
+
+
+def _up_to(most: int | None) -> str:
+    return "any" if (most or 0) >= PRACTICAL else f"{most or 0:,}"
 
 
 def _or_not(report: AuditReport, text: str) -> str:

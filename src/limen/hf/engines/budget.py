@@ -15,7 +15,8 @@ class Share(NamedTuple):
     what: str
     size: int
     option: str  # that sets it
-    assumed: str = ""  # why it is taken to be so large, where nobody said
+    assumed: str = ""  # why it is taken to be so large, where nobody knows
+    rule: str = ""  # the engine's own, where it has one and nothing else is asked
 
 
 @dataclass(frozen=True)
@@ -38,5 +39,5 @@ def given(what: str, size: int | None, option: str) -> Iterator[Share]:
 
 
 def share(what: str, size: int | None, option: str, usual: int, why: str) -> Share:
-    """The share as a user gives it, else as it usually is."""
-    return Share(what, usual, option, why) if size is None else Share(what, size, option)
+    """The share as a user gives it, else as it is assumed."""
+    return Share(what, usual, option, assumed=why) if size is None else Share(what, size, option)

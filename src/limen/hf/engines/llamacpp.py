@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
-from limen.hf.engines.budget import GIB, Budget, share
+from limen.hf.engines.budget import GIB, Budget, Share, share
 from limen.hf.engines.engine import Dtypes, Engine
 from limen.hf.gpus import Device
 from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
@@ -54,13 +54,11 @@ class LlamaCpp(Engine):
     def budget(self, device: Device, options: Asked, vocabulary: int, latent: bool) -> Budget:
         buffer = options.ubatch * (4 * vocabulary + 2 * padded(options.context)) * 11 // 10
         why = "logits, mask and a tenth more; one log: 808 MiB, counted 815"
-        return Budget(
-            device.total,
-            (
-                share("compute buffer", options.activation, "--activation", buffer, why),
-                share("margin", options.overhead, "--overhead", GIB, "what --fit leaves free"),
-            ),
-        )
+        margin = Share("margin", GIB, "--overhead", rule="llama.cpp's --fit leaves so much free")
+        if options.overhead is not None:
+            margin = Share("margin", options.overhead, "--overhead")
+        compute = share("compute buffer", options.activation, "--activation", buffer, why)
+        return Budget(device.total, (compute, margin))
 
     def kv(self, model: str) -> str:
         return "float16"

@@ -60,13 +60,13 @@ class SGLang(Engine):
         several = options.ranks > 1
         why = f"logs: {'0.4 to 3' if several else 'about 0.5'} GiB"
         taken = share("CUDA and NCCL", options.overhead, "--overhead", _TOGETHER if several else _ALONE, why)
-        f, usual = options.mem_fraction_static, ""
+        f, rule = options.mem_fraction_static, ""
         if f is None:
             f = max(round((device.total - _reserved(device, options, latent)) / device.total, 3), 0.0)
-            usual = f"SGLang takes {f:g} of such a GPU by default"
+            rule = f"SGLang takes {f:g} of such a GPU by default"
         static = int(max(device.total - taken.size, 0) * f)
         outside = Share(
-            "activations, graphs", device.total - taken.size - static, "--mem-fraction-static", usual
+            "activations, graphs", device.total - taken.size - static, "--mem-fraction-static", rule=rule
         )
         return Budget(device.total, (outside, taken))
 

@@ -95,10 +95,10 @@ class VLLM(Engine):
     def budget(self, device: Device, options: Asked, vocabulary: int, latent: bool) -> Budget:
         utilization = options.gpu_memory_utilization or _UTILIZATION
         outside = device.total - ceil(device.total * utilization)
-        usual = "" if options.gpu_memory_utilization else f"vLLM takes {utilization:g} of a GPU by default"
+        rule = "" if options.gpu_memory_utilization else f"vLLM takes {utilization:g} of a GPU by default"
         alone = options.ranks == 1
         shares = [
-            Share("outside its share", outside, "--gpu-memory-utilization", usual),
+            Share("not taken", outside, "--gpu-memory-utilization", rule=rule),
             share(
                 "peak activation", options.activation, "--activation", _ACTIVATION, "logs: 0.22 to 2.02 GiB"
             ),
