@@ -20,7 +20,7 @@ _SMALL = 6  # bits a weight: a checkpoint with fewer is not quantised again
 Options = tuple[tuple[str, Any], ...]
 
 
-class Change(NamedTuple):
+class OptionChange(NamedTuple):
     """Options that are changed, each with its new value."""
 
     options: Options
@@ -42,35 +42,37 @@ class Change(NamedTuple):
         return " ".join(flag if value is True else f"{flag} {value}" for flag, value in named)
 
 
-def cheapest(audit: Audit) -> Change | None:
+def cheapest(audit: Audit) -> OptionChange | None:
     """The first change on the same GPUs with which it fits; None if none does."""
     return next((change for change in _smaller(audit) if change.of(audit).fits), None)
 
 
-def more_gpus(audit: Audit) -> Change | None:
+def more_gpus(audit: Audit) -> OptionChange | None:
     """The least number of such GPUs, more than now, on which it fits with nothing else changed."""
     return next((change for change in _larger(audit) if change.of(audit).fits), None)
 
 
-def cheapest_on_more(audit: Audit) -> Change | None:
+def cheapest_on_more(audit: Audit) -> OptionChange | None:
     """The least number of GPUs, more than now, on which it fits with another change."""
-    both = (Change(more.options + less.options) for more, less in product(_larger(audit), _smaller(audit)))
+    both = (
+        OptionChange(more.options + less.options) for more, less in product(_larger(audit), _smaller(audit))
+    )
     return next((change for change in both if change.of(audit).fits), None)
 
 
-def _larger(audit: Audit) -> Iterator[Change]:
+def _larger(audit: Audit) -> Iterator[OptionChange]:
     """More GPUs, which share the model as their engine does it; by more heads where ranks are given."""
     T, P = audit.given.tensor_parallel, audit.given.pipeline_parallel
     for N in COUNTS:
         if audit.request.ranks >= N or N % P or not audit.shared_by(N // P):
             continue
         if T * P == 1:
-            yield Change((("gpus", N),))
+            yield OptionChange((("gpus", N),))
         elif audit.engine.by_heads:
-            yield Change((("gpus", N), ("tensor_parallel", N // P)))
+            yield OptionChange((("gpus", N), ("tensor_parallel", N // P)))
 
 
-def _smaller(audit: Audit) -> Iterator[Change]:
+def _smaller(audit: Audit) -> Iterator[OptionChange]:
     """Tighter settings, smaller keys and smaller weights, and all of them together, the cheapest first."""
     given = audit.given
     tighter = [own for own in audit.engine.tighter if not any(getattr(given, name) for name, _ in own)]
@@ -81,7 +83,7 @@ def _smaller(audit: Audit) -> Iterator[Change]:
     )
     for scheme, kv, setting in product(*each):
         if options := (*setting, *kv, *scheme):
-            yield Change(options)
+            yield OptionChange(options)
 
 
 def _keys(audit: Audit) -> list[str]:

@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limen.audits.model_weights import Counted, ModelWeights
 from limen.audits.request import Request
-from limen.audits.weighed import Counted, Weighed
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.quantities import in_bytes, plural
@@ -63,7 +63,7 @@ class Audit(Result):
     declared: Declared
     dtypes: Dtypes
     limits: tuple[Limit, ...]
-    weighed: Weighed
+    model_weights: ModelWeights
     stage: int | None = None  # of pipeline parallelism, whose layers alone keep anything here
 
     @property
@@ -236,17 +236,17 @@ class Audit(Result):
         """The weights by what they are, in files and on ranks; or why they are not counted."""
         request = self.request
         ranks = Ranks(request.tensor_parallel, request.pipeline_parallel, request.moe_backend)
-        return self.weighed.held(request.weights_dtype, ranks, request.mtp, self.engine.tables)
+        return self.model_weights.held(request.weights_dtype, ranks, request.mtp, self.engine.tables)
 
     @property
     def stored(self) -> int | None:
         """The bytes of the tensors in a GGUF file."""
-        return self.weighed.stored
+        return self.model_weights.stored
 
     @property
     def weights_bytes(self) -> int | None:
         """The bytes of the weights on one rank, of this stage or the fullest; None if not counted."""
-        request, total = self.request, self.weighed.checkpoint.total
+        request, total = self.request, self.model_weights.checkpoint.total
         if request.weights is not None:
             return -(-request.weights // request.ranks)
         if self.stored is not None and request.weights_dtype is None:
@@ -266,7 +266,7 @@ class Audit(Result):
         if (device := self.request.device) is None:
             return None
         latent = any(kept.whole is not None for kept, _ in self.stack.tensors)
-        return self.engine.budget(device, self.request, self.weighed.vocabulary, latent)
+        return self.engine.budget(device, self.request, self.model_weights.vocabulary, latent)
 
     @cached_property
     def fullest(self) -> Audit:
@@ -337,7 +337,7 @@ class Audit(Result):
     def asking(self, **other: Any) -> Audit:
         """The audit of the same model with some options changed; its limits stay those of this one."""
         given = replace(self.given, **other)
-        request, dtypes = _started(given, self.weighed, self.declared)
+        request, dtypes = _started(given, self.model_weights, self.declared)
         return replace(self, given=given, request=request, dtypes=dtypes)
 
     def _most(self, asking: Callable[[int], Audit]) -> int | None:
@@ -434,36 +434,36 @@ class Audit(Result):
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """The audit of a config, with the limits of every theorem."""
-    stated, weighed = declared(config, source), Weighed(config, source)
-    started, dtypes = _started(request, weighed, stated)
+    stated, model_weights = declared(config, source), ModelWeights(config, source)
+    started, dtypes = _started(request, model_weights, stated)
     stack = _stack(config, source, dtypes)
-    return Audit(source, stack, request, started, stated, dtypes, limits(stack.architecture), weighed)
+    return Audit(source, stack, request, started, stated, dtypes, limits(stack.architecture), model_weights)
 
 
 def architecture_of(path: str) -> Architecture:
     """The stack of a model's config, with the audit's default options."""
     config, source = load(path)
     stated = declared(config, source)
-    _, dtypes = _started(Request(), Weighed(config, source), stated)
+    _, dtypes = _started(Request(), ModelWeights(config, source), stated)
     return _stack(config, source, dtypes).architecture
 
 
-def _started(request: Request, weighed: Weighed, stated: Declared) -> tuple[Request, Dtypes]:
+def _started(request: Request, model_weights: ModelWeights, stated: Declared) -> tuple[Request, Dtypes]:
     """The request as an engine starts with it, and the precisions that it takes."""
-    model_type = type_of(weighed.config, weighed.source)
-    name = request.engine or _engine_of(request, weighed)
+    model_type = type_of(model_weights.config, model_weights.source)
+    name = request.engine or _engine_of(request, model_weights)
     if request.mtp and not request.draft_layers:
-        request = replace(request, draft_layers=weighed.draft_layers)
+        request = replace(request, draft_layers=model_weights.draft_layers)
     by = engine(name).of(model_type)
     return request.started(name, by), by.dtypes(request.dtypes, stated, model_type)
 
 
-def _engine_of(request: Request, weighed: Weighed) -> str:
+def _engine_of(request: Request, model_weights: ModelWeights) -> str:
     """The engine that people run such weights with on a GPU by name; `minimal` where none is given."""
     if request.gpu is None and not request.find:
         return "minimal"
     scheme = (request.weights_dtype or "").lower()
-    if scheme in FILE_TYPES or weighed.stored is not None:
+    if scheme in FILE_TYPES or model_weights.stored is not None:
         return "llamacpp"
     return "mlx" if scheme.startswith("mlx-") else "vllm"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from limen.audits.changes import COUNTS, Change, cheapest, cheapest_on_more, more_gpus
+from limen.audits.changes import COUNTS, OptionChange, cheapest, cheapest_on_more, more_gpus
 from limen.audits.reading import Audit
 from limen.hf.gpus import Device, gpus
 from limen.hf.layer_sizes import NotCounted
@@ -19,8 +19,8 @@ class ByEngine(NamedTuple):
     """One engine's answer, and the changes that make it fit where it does not."""
 
     audit: Audit
-    change: Change | None = None
-    more: Change | None = None  # more GPUs
+    change: OptionChange | None = None
+    more: OptionChange | None = None  # more GPUs
 
 
 def by_engine(audit: Audit) -> list[ByEngine]:

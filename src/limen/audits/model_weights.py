@@ -15,7 +15,7 @@ from limen.hf.weights_table import TensorKind
 Counted = HeldWeights | NotCounted
 
 
-class Weighed:
+class ModelWeights:
     """A config, and the bytes of its weights under every scheme that was asked for."""
 
     def __init__(self, config: Mapping[str, Any], source: str) -> None:
