@@ -278,6 +278,15 @@ def test_another_engine_is_asked_in_the_weights_that_it_loads() -> None:
     for scheme, shown in (("awq", ["vllm", "sglang"]), ("q4_k_m", ["llamacpp"])):
         rows = by_engine(asked(MODELS["llama"], gpu="L4", weights_dtype=scheme))
         assert [row.audit.engine.name for row in rows] == shown
+    eight = {
+        row.audit.engine.name: row.audit.kv_dtype
+        for row in by_engine(asked(MODELS["llama"], gpu="L4", kv_dtype="fp8"))
+    }
+    assert eight == {"vllm": "float8", "sglang": "float8", "llamacpp": "q8_0"}
+    few = by_engine(
+        asked(MODELS["deepseek_v3"], gpu="H100", gpus=8)
+    )  # four layers: llama.cpp cannot share them
+    assert [row.audit.engine.name for row in few] == ["vllm", "sglang"]
 
 
 @pytest.mark.parametrize(

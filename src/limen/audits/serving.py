@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from limen.audits.changes import COUNTS, OptionChange, cheapest, cheapest_on_more, more_gpus
 from limen.audits.reading import Audit
+from limen.hf.dtypes import BITS
+from limen.hf.engines import Engine, engine
 from limen.hf.gpus import Device, gpus
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stored.mixtures import FILE_TYPES
@@ -38,32 +40,39 @@ def _answer(audit: Audit) -> ByEngine:
 
 
 def _started_by(audit: Audit, name: str) -> Audit | None:
-    """The same question to another engine, in the weights that it loads; None if it loads none like these."""
-    given = audit.given
-    scheme, kv = (given.weights_dtype or "").lower(), given.kv_dtype
-    files = scheme in FILE_TYPES or audit.stored is not None
-    if name == "llamacpp" and not files and given.weights is None:
-        if scheme and scheme not in _PLAIN:
-            return None
-        scheme = "mxfp4_moe" if _declared(audit).startswith("MXFP4") else "f16"
-    elif (files != (name == "llamacpp") and given.weights is None) or scheme.startswith("mlx-"):
+    """The same question to another engine; None if it loads no such weights, or cannot share them so."""
+    given, by = audit.given, engine(name)
+    if (scheme := _scheme_of(audit, name)) is None:
         return None
-    ranks = given.gpus or given.tensor_parallel * given.pipeline_parallel
+    alone = {} if by.by_heads else {"tensor_parallel": 1, "pipeline_parallel": 1}
     other = audit.asking(
         engine=name,
         weights_dtype=scheme or None,
-        kv_dtype=kv if name != "llamacpp" or kv in (None, "auto") or kv.startswith("q") else "q8_0",
-        gpus=ranks,
-        tensor_parallel=1 if name == "llamacpp" else given.tensor_parallel,
-        pipeline_parallel=1 if name == "llamacpp" else given.pipeline_parallel,
+        kv_dtype=_keys_of(given.dtypes.kv, by),
+        gpus=given.gpus or given.tensor_parallel * given.pipeline_parallel,
+        **alone,
     )
-    return other if name == "llamacpp" or other.shared_by(other.request.tensor_parallel) else None
+    request = other.request
+    return other if other.shared_by(request.tensor_parallel if by.by_heads else request.ranks) else None
 
 
-def _declared(audit: Audit) -> str:
-    """The scheme that the checkpoint has; empty if it is not counted."""
-    held = audit.asking(weights_dtype=None, weights=None).held
-    return "" if isinstance(held, NotCounted) else held.scheme
+def _keys_of(kv: str | None, by: Engine) -> str | None:
+    """The engine's own word for keys in fewer than 16 bits; None: as it does it by itself."""
+    return kv if kv is None or BITS[kv] >= 16 else next(iter(by.kv_dtypes), None)
+
+
+def _scheme_of(audit: Audit, name: str) -> str | None:
+    """The scheme in which an engine loads the weights, "" as they are; None if it loads none like these."""
+    scheme = (audit.given.weights_dtype or "").lower()
+    if audit.given.weights is not None:
+        return scheme
+    files = scheme in FILE_TYPES or audit.stored is not None
+    if name != "llamacpp" or files:
+        return None if files != (name == "llamacpp") or scheme.startswith("mlx-") else scheme
+    held = audit.asking(weights_dtype=None).held
+    if isinstance(held, NotCounted) or scheme not in ("", *_PLAIN):
+        return None
+    return "mxfp4_moe" if held.scheme.startswith("MXFP4") else "f16"
 
 
 class OnGpus(NamedTuple):
