@@ -23,6 +23,7 @@ from limen.audits import Audit, Request, audit
 from limen.hf.engines import Asked, engine
 from limen.hf.gpus import Device
 from limen.hf.layer_sizes import NotCounted
+from limen.hf.stack import Stack
 from limen.hf.stored.ranks import Ranks
 from limen.hf.stored.weights import in_files, listed, on_ranks
 
@@ -132,7 +133,8 @@ def cache_of(figure: dict[str, Any], config: dict[str, Any] | None) -> float:
     names = {"overhead": "non_torch", "activation": "activation", "cuda_graphs": "graphs"}
     sizes = {option: int(terms.get(name, 0) * 2**30) for option, name in names.items()}
     options = Asked(gpu_memory_utilization=terms["util"], **sizes)
-    return engine("vllm").budget(Device(int(terms["total"] * 2**30)), options, 0, False).left - weights
+    total, stack = int(terms["total"] * 2**30), Stack("", (), None)
+    return engine("vllm").budget(Device(total), options, stack, 0).left - weights
 
 
 def tokens_of(figure: dict[str, Any], config: dict[str, Any]) -> float:

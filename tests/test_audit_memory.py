@@ -193,19 +193,22 @@ def test_what_an_engine_chooses_by_the_gpu_is_followed_and_said() -> None:
 def test_sglang_takes_the_share_that_its_own_rule_gives() -> None:
     """On an H100 with one rank: 512 + 1.5·8192 + 1024/8 + 2·256 + 8·58 graphs of prefill = 13,904 MiB."""
     total = gpu("H100").total
-    (outside, taken) = engine("sglang").of("llama").budget(gpu("H100"), Asked(), 0, False).shares
+    stack, by = asked(MODELS["llama"]).stack, engine("sglang").of("llama")
+    (outside, taken) = by.budget(gpu("H100"), Asked(), stack, 0).shares
     f = round(1 - 13_904 * MIB / total, 3)
     assert taken.size == GIB // 2 and outside.size == total - taken.size - int((total - taken.size) * f)
     assert f"SGLang takes {f:g} of such a GPU" in outside.rule
-    given = engine("sglang").of("llama").budget(gpu("H100"), Asked(mem_fraction_static=0.5), 0, False)
+    given = by.budget(gpu("H100"), Asked(mem_fraction_static=0.5), stack, 0)
     assert not given.shares[0].rule and given.left == (total - taken.size) // 2
 
 
 def test_llama_cpps_compute_buffer_grows_with_the_vocabulary_and_the_context() -> None:
-    budget = engine("llamacpp").of("llama").budget(Device(8 * GIB), Asked(context=16_384), 128_256, False)
-    buffer, margin = budget.shares
-    assert buffer.size == 512 * (4 * 128_256 + 2 * 16_384) * 11 // 10 and margin.size == GIB
-    assert budget.left == 8 * GIB - buffer.size - margin.size
+    by, options = engine("llamacpp"), Asked(context=16_384)
+    for name, mask in (("llama", 2 * 16_384), ("mamba2", 0)):  # the latter attends to nothing
+        budget = by.of(name).budget(Device(8 * GIB), options, asked(MODELS[name]).stack, 128_256)
+        buffer, margin = budget.shares
+        assert buffer.size == 512 * (4 * 128_256 + mask) * 11 // 10 and margin.size == GIB
+        assert budget.left == 8 * GIB - buffer.size - margin.size
 
 
 def test_a_drafter_takes_memory_when_it_is_loaded() -> None:

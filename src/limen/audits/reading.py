@@ -265,8 +265,7 @@ class Audit(Result):
         """What the engine keeps free on each GPU; None if no GPU is given."""
         if (device := self.request.device) is None:
             return None
-        latent = any(kept.whole is not None for kept, _ in self.stack.tensors)
-        return self.engine.budget(device, self.request, self.model_weights.vocabulary, latent)
+        return self.engine.budget(device, self.request, self.stack, self.model_weights.vocabulary)
 
     @cached_property
     def fullest(self) -> Audit:

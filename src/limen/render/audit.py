@@ -135,7 +135,7 @@ def _keys(report: AuditReport) -> str:
 
 def _stored(report: AuditReport) -> str:
     weights = report.weights
-    return "" if weights is None else f"{weights.scheme}; {in_bytes(weights.tensors)} in files"
+    return f"{weights.scheme}; {in_bytes(weights.tensors)} in files" if weights else "given, or of the file"
 
 
 def _lined(rows: list[tuple[str, str]]) -> list[str]:

@@ -144,8 +144,8 @@ class Engine:
         """Remarks on what it chooses by itself on such a GPU."""
         return []
 
-    def budget(self, device: Device, options: Asked, vocabulary: int, latent: bool) -> Budget:
-        """What it keeps free on each GPU; `latent`: whether the model has latent attention."""
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
+        """What it keeps free on each GPU, for a model with so many tokens in its vocabulary."""
         activation = given("activations", options.activation, "--activation")
         return Budget(device.total, (*activation, *given("overhead", options.overhead, "--overhead")))
 

@@ -51,8 +51,10 @@ class LlamaCpp(Engine):
     kv_dtypes = ("q8_0", "q4_0")
     schemes = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k")
 
-    def budget(self, device: Device, options: Asked, vocabulary: int, latent: bool) -> Budget:
-        buffer = options.ubatch * (4 * vocabulary + 2 * padded(options.context)) * 11 // 10
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
+        attends = any(kept.use is Use.KV for kept, _ in stack.tensors)
+        mask = 2 * padded(options.context) if attends else 0
+        buffer = options.ubatch * (4 * vocabulary + mask) * 11 // 10
         why = "logits, mask and a tenth more; one log: 808 MiB, counted 815"
         margin = Share("margin", GIB, "--overhead", rule="llama.cpp's --fit leaves so much free")
         if options.overhead is not None:

@@ -56,12 +56,13 @@ class SGLang(Engine):
     kv_dtypes = ("fp8",)
     schemes = ("fp8", "awq")
 
-    def budget(self, device: Device, options: Asked, vocabulary: int, latent: bool) -> Budget:
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
         several = options.ranks > 1
         why = f"logs: {'0.4 to 3' if several else 'about 0.5'} GiB"
         taken = share("CUDA and NCCL", options.overhead, "--overhead", _TOGETHER if several else _ALONE, why)
         f, rule = options.mem_fraction_static, ""
         if f is None:
+            latent = any(kept.whole is not None for kept, _ in stack.tensors)
             f = max(round((device.total - _reserved(device, options, latent)) / device.total, 3), 0.0)
             rule = f"SGLang takes {f:g} of such a GPU by default"
         static = int(max(device.total - taken.size, 0) * f)

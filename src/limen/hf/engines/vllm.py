@@ -92,7 +92,7 @@ class VLLM(Engine):
             remarks.append(f"{on} vLLM runs at most {sequences:,} sequences at a time (its --max-num-seqs)")
         return remarks
 
-    def budget(self, device: Device, options: Asked, vocabulary: int, latent: bool) -> Budget:
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
         utilization = options.gpu_memory_utilization or _UTILIZATION
         outside = device.total - ceil(device.total * utilization)
         rule = "" if options.gpu_memory_utilization else f"vLLM takes {utilization:g} of a GPU by default"
