@@ -128,8 +128,7 @@ def weights_of(figure: dict[str, Any], config: dict[str, Any]) -> float:
 def cache_of(figure: dict[str, Any], config: dict[str, Any] | None) -> float:
     """What vLLM has left for its cache, by the terms that it printed, in bytes."""
     terms = figure["terms"]
-    counted = None if config is None else weights_of(figure | {"what": "rank"}, config)
-    weights = terms["weights"] * 2**30 if counted is None else counted
+    weights = terms["weights"] * 2**30 if config is None else weights_of(figure | {"what": "rank"}, config)
     names = {"overhead": "non_torch", "activation": "activation", "cuda_graphs": "graphs"}
     sizes = {option: int(terms.get(name, 0) * 2**30) for option, name in names.items()}
     options = Asked(gpu_memory_utilization=terms["util"], **sizes)

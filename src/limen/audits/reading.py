@@ -419,7 +419,7 @@ class Audit(Result):
     def _of_weights(self) -> list[str]:
         """Remarks on what the count of the weights leaves out."""
         lines = []
-        if self.stack.inside:
+        if self.stack.inside and not (isinstance(self.held, HeldWeights) and self.held.whole):
             lines.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if isinstance(self.held, HeldWeights):
             lines += self.held.remarks
