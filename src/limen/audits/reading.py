@@ -32,7 +32,7 @@ from limen.hf.dtypes import Declared, declared
 from limen.hf.engines import Budget, Dtypes, Engine, Plan, engine
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
-from limen.hf.stored.checkpoint import with_files
+from limen.hf.stored.checkpoint import Checkpoint, with_files
 from limen.hf.stored.mixtures import FILE_TYPES
 from limen.hf.stored.ranks import Ranks
 from limen.hf.stored.weights import HeldWeights
@@ -244,9 +244,14 @@ class Audit(Result):
         return self.model_weights.stored
 
     @property
+    def checkpoint(self) -> Checkpoint:
+        """What the files beside the config say."""
+        return self.model_weights.checkpoint
+
+    @property
     def weights_bytes(self) -> int | None:
         """The bytes of the weights on one rank, of this stage or the fullest; None if not counted."""
-        request, total = self.request, self.model_weights.checkpoint.total
+        request, total = self.request, self.checkpoint.total
         if request.weights is not None:
             return -(-request.weights // request.ranks)
         if self.stored is not None and request.weights_dtype is None:
