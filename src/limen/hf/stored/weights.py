@@ -9,7 +9,7 @@ on_ranks(model, packing, Ranks(tensor=8, pipeline=2))    # a Split for one rank 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +158,16 @@ def on_ranks(
         split[0] += split_of([(ranks.share(matrix, 0), scheme)])
     table = Split(added=2 * (model.stack.positions or 0) * model.rotary if tables else 0)
     return tuple(one + table for one in split)
+
+
+def torn(model: ListedModel, packing: Packing, ranks: Ranks) -> Iterator[Matrix]:
+    """The matrices that ranks divide inside a block of fp8: neither vLLM nor SGLang loads such a share."""
+    kv_heads = model.kv_heads
+    for matrix, scheme in packing.each(model.matrices):
+        share = ranks.share(matrix, kv_heads.get(matrix.layer or 0, 0))
+        sizes = zip((matrix.out, matrix.columns), (share.out, share.columns), scheme.block, strict=True)
+        if any(own != whole and own % block for whole, own, block in sizes):
+            yield matrix
 
 
 def _places(matrix: Matrix, stages: Sequence[range], tied: bool) -> tuple[int, ...]:
