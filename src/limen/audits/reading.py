@@ -303,6 +303,11 @@ class Audit(Result):
         return None if self.room is None else self.fullest.needed <= self.room
 
     @property
+    def starts(self) -> bool:
+        """Whether it fits, and the engine starts so."""
+        return bool(self.fits) and self.refusal is None
+
+    @property
     def missing(self) -> int | None:
         """Bytes that the cache lacks beside the weights, on the fullest rank; None where it fits."""
         return None if self.room is None or self.fits else self.fullest.needed - self.room
@@ -348,7 +353,8 @@ class Audit(Result):
             return f"{heads[0]} heads cannot be divided {over}"
         if dense := [matrix for matrix in self._torn(ranks) if matrix.kind is not TensorKind.EXPERTS]:
             name, out, columns = dense[0].name, dense[0].out, dense[0].columns
-            return f"{name} ({out:,} × {columns:,}, in blocks of fp8) cannot be divided {over}"
+            other = "; fp8-channel has none" if self.request.weights_dtype else ""
+            return f"{name} ({out:,} × {columns:,}, in blocks of fp8) cannot be divided {over}{other}"
         return None
 
     def _torn(self, ranks: int) -> tuple[Matrix, ...]:

@@ -88,5 +88,5 @@ def _fitting(audit: Audit, device: Device) -> Iterator[Audit]:
         if audit.shared_by(N):
             alone = {"tensor_parallel": 1, "pipeline_parallel": 1}
             one = audit.asking(memory=None, gpu=device.name, gpus=N, **alone)
-            if one.fits:
+            if one.starts:
                 yield one
