@@ -304,7 +304,9 @@ class Audit(Result):
 
     @property
     def starts(self) -> bool:
-        """Whether it fits, and the engine starts so."""
+        """Whether it fits, and the engine starts so; weights that fill a GPU by themselves end it early."""
+        if self.budget is not None and (self.weights_bytes or 0) > self.budget.left:
+            return False
         return bool(self.fits) and self.refusal is None
 
     @property

@@ -9,7 +9,7 @@ on_ranks(model, packing, Ranks(tensor=8, pipeline=2))    # a Split for one rank 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
