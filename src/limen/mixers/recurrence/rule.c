@@ -347,10 +347,12 @@ typedef REAL anywhere __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), 
 #ifdef __AVX512F__
 #define WIDE 64
 #define ACROSS 4
+#define LARGE 1024 /* numbers of a memory, from which chunks pay forward, too */
 #define STAYS(x) __asm__("" : "+v"(x)) /* in a register: gcc would load it for each row */
 #else
 #define WIDE BYTES
 #define ACROSS 2
+#define LARGE 2048
 #ifdef __SSE2__
 #define STAYS(x) __asm__("" : "+x"(x))
 #else
@@ -363,60 +365,80 @@ typedef REAL wide_anywhere __attribute__((vector_size(WIDE), aligned(sizeof(REAL
 ALWAYS vec load(const REAL *x) { return *(const vec *)x; }
 ALWAYS void put(REAL *x, vec v) { *(vec *)x = v; }
 
-/* BLOCK rows of a product and J vectors of them, which stay in registers.  Each sum has a name: compilers would put
-   an array of rows into memory. */
-#define BLOCKS(name, vector, UNALIGNED)                                                                        \
-    ALWAYS void name(int J, int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B, \
+/* Some rows of a product and some vectors of them, which stay in registers.  Each has a name: compilers would put
+   arrays of them into memory. */
+#define BY_1(DO, r) DO(r, 0)
+#define BY_2(DO, r) BY_1(DO, r) DO(r, 1)
+#define BY_3(DO, r) BY_2(DO, r) DO(r, 2)
+#define BY_4(DO, r) BY_3(DO, r) DO(r, 3)
+#define ROWS_4(BY, DO) BY(DO, 0) BY(DO, 1) BY(DO, 2) BY(DO, 3)
+#define ROWS_8(BY, DO) ROWS_4(BY, DO) BY(DO, 4) BY(DO, 5) BY(DO, 6) BY(DO, 7)
+#define SUM(r, j) vector s##r##j = {0};
+#define BEFORE(r, j) s##r##j = by * *(const somewhere *)(out + r * ldo + j * lanes);
+#define TAKEN(r, j) vector b##j = *(const somewhere *)(B + k * ldb + j * lanes); STAYS(b##j);
+#define ADDED(r, j) s##r##j += a[r * row] * b##j;
+#define BEHIND(r, j) *(somewhere *)(out + r * ldo + j * lanes) = s##r##j;
+#define BLOCKS(name, VECTOR, SOMEWHERE, ROWS, BY)                                                              \
+    ONCE void name(int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B,      \
                      int64_t ldb, REAL *out, int64_t ldo, REAL by) {                                           \
+        typedef VECTOR vector;                                                                                 \
+        typedef SOMEWHERE somewhere;                                                                           \
         const int64_t lanes = sizeof(vector) / sizeof(REAL);                                                   \
-        vector s0[ACROSS], s1[ACROSS], s2[ACROSS], s3[ACROSS], b[ACROSS];                                      \
-        for (int j = 0; j < J; j++) {                                                                          \
-            const REAL *x = out + j * lanes;                                                                   \
-            s0[j] = s1[j] = s2[j] = s3[j] = (vector){0};                                                       \
-            if (by != 0) {                                                                                     \
-                s0[j] = by * *(const UNALIGNED *)x, s1[j] = by * *(const UNALIGNED *)(x + ldo);                \
-                s2[j] = by * *(const UNALIGNED *)(x + 2 * ldo), s3[j] = by * *(const UNALIGNED *)(x + 3 * ldo); \
-            }                                                                                                  \
+        ROWS(BY, SUM)                                                                                          \
+        if (by != 0) {                                                                                         \
+            ROWS(BY, BEFORE)                                                                                   \
         }                                                                                                      \
         for (int64_t k = from; k < to; k++) {                                                                  \
             const REAL *a = A + k * column;                                                                    \
-            for (int j = 0; j < J; j++) {                                                                      \
-                b[j] = *(const UNALIGNED *)(B + k * ldb + j * lanes);                                          \
-                STAYS(b[j]);                                                                                   \
-            }                                                                                                  \
-            for (int j = 0; j < J; j++) s0[j] += a[0] * b[j];                                                  \
-            for (int j = 0; j < J; j++) s1[j] += a[row] * b[j];                                                \
-            for (int j = 0; j < J; j++) s2[j] += a[2 * row] * b[j];                                            \
-            for (int j = 0; j < J; j++) s3[j] += a[3 * row] * b[j];                                            \
+            BY(TAKEN, )                                                                                        \
+            ROWS(BY, ADDED)                                                                                    \
         }                                                                                                      \
-        for (int j = 0; j < J; j++) {                                                                          \
-            REAL *x = out + j * lanes;                                                                         \
-            *(UNALIGNED *)x = s0[j], *(UNALIGNED *)(x + ldo) = s1[j];                                          \
-            *(UNALIGNED *)(x + 2 * ldo) = s2[j], *(UNALIGNED *)(x + 3 * ldo) = s3[j];                          \
-        }                                                                                                      \
+        ROWS(BY, BEHIND)                                                                                       \
     }
 
-BLOCKS(block, wide, wide_anywhere)
-BLOCKS(narrow_block, vec, anywhere)
+#if ACROSS == 4
+BLOCKS(block_8x2, wide, wide_anywhere, ROWS_8, BY_2)
+BLOCKS(block_4x3, wide, wide_anywhere, ROWS_4, BY_3)
+BLOCKS(block_4x4, wide, wide_anywhere, ROWS_4, BY_4)
+#endif
+BLOCKS(block_4x2, wide, wide_anywhere, ROWS_4, BY_2)
+BLOCKS(block_8x1, wide, wide_anywhere, ROWS_8, BY_1)
+BLOCKS(block_4x1, wide, wide_anywhere, ROWS_4, BY_1)
+BLOCKS(narrow_4x1, vec, anywhere, ROWS_4, BY_1)
 
 enum shape { FULL, LOWER, UPPER };
 
 /* out = by out + A B, where by is 0 whatever out holds; A_ik stands at i row + k column and is full, lower or upper
-   triangular. */
+   triangular.  Where few vectors stand side by side, more rows are taken: sums must not wait for each other. */
 ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
                   int64_t ldb, REAL *out, int64_t ldo, REAL by, enum shape shape) {
     const int64_t lanes = sizeof(wide) / sizeof(REAL);
     for (int64_t j = 0, next; j < N; j = next) {
-        const int64_t left = (N - j) / lanes;
-        next = j + (left >= ACROSS ? ACROSS * lanes : left >= 2 ? 2 * lanes : left ? lanes : LANES);
-        for (int64_t i = 0; i < M; i += BLOCK) {
-            const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + BLOCK < K ? i + BLOCK : K;
-            const REAL *a = A + i * row, *b = B + j;
-            REAL *o = out + i * ldo + j;
-            if (left >= ACROSS) block(ACROSS, from, to, a, row, column, b, ldb, o, ldo, by);
-            else if (left >= 2) block(2, from, to, a, row, column, b, ldb, o, ldo, by);
-            else if (left) block(1, from, to, a, row, column, b, ldb, o, ldo, by);
-            else narrow_block(1, from, to, a, row, column, b, ldb, o, ldo, by);
+        const int64_t left = (N - j) / lanes, across = left < ACROSS ? left : ACROSS;
+        next = j + (across ? across * lanes : LANES);
+        for (int64_t i = 0, rows; i < M; i += rows) {
+            const int tall = across && across < 3 && across < ACROSS && M - i >= 2 * BLOCK;
+            rows = tall ? 2 * BLOCK : BLOCK;
+            const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + rows < K ? i + rows : K;
+#define DONE(block) block(from, to, A + i * row, row, column, B + j, ldb, out + i * ldo + j, ldo, by)
+            switch (across) {
+#if ACROSS == 4
+            case 4: DONE(block_4x4); break;
+            case 3: DONE(block_4x3); break;
+            case 2:
+                if (tall) DONE(block_8x2);
+                else DONE(block_4x2);
+                break;
+#else
+            case 2: DONE(block_4x2); break;
+#endif
+            case 1:
+                if (tall) DONE(block_8x1);
+                else DONE(block_4x1);
+                break;
+            default: DONE(narrow_4x1);
+            }
+#undef DONE
         }
     }
 }
@@ -462,8 +484,8 @@ ALWAYS void turned(vec a[LANES]) {
 }
 
 ONCE void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
-    for (int64_t i = 0; i < rows; i += LANES)
-        for (int64_t j = 0; j < columns; j += LANES) {
+    for (int64_t j = 0; j < columns; j += LANES)
+        for (int64_t i = 0; i < rows; i += LANES) { /* whole lines of the cache are written one after the other */
             vec a[LANES];
             for (int l = 0; l < LANES; l++) a[l] = load(x + (i + l) * columns + j);
             turned(a);
@@ -935,7 +957,8 @@ int levels_backward(const sequence *s) { return at_a_desk(s, levels_back); }
 int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : at_a_desk(s, chunks_backward); }
 
 int rule_forward(const sequence *s) {
-    return s->gates > 1 || s->chunk < MOST ? tokens_forward(s) : at_a_desk(s, chunks_forward);
+    const int large = s->chunk >= 16 && s->d_k * s->d >= LARGE;
+    return s->gates > 1 || !large ? tokens_forward(s) : at_a_desk(s, chunks_forward);
 }
 
 /* What `kept` is rounded up to. */
