@@ -385,7 +385,7 @@ ALWAYS void put(REAL *x, vec v) { *(vec *)x = v; }
         typedef SOMEWHERE somewhere;                                                                           \
         const int64_t lanes = sizeof(vector) / sizeof(REAL);                                                   \
         ROWS(BY, SUM)                                                                                          \
-        if (by != 0) {                                                                                         \
+        if (!(by < 0)) {                                                                                       \
             ROWS(BY, BEFORE)                                                                                   \
         }                                                                                                      \
         for (int64_t k = from; k < to; k++) {                                                                  \
@@ -407,8 +407,9 @@ BLOCKS(block_4x1, wide, wide_anywhere, ROWS_4, BY_1)
 BLOCKS(narrow_4x1, vec, anywhere, ROWS_4, BY_1)
 
 enum shape { FULL, LOWER, UPPER };
+#define NEW (-1) /* gates are not below 0; times 0, what is no number stays none */
 
-/* out = by out + A B, where by is 0 whatever out holds; A_ik stands at i row + k column and is full, lower or upper
+/* out = by out + A B, where by is NEW whatever out holds; A_ik stands at i row + k column and is full, lower or upper
    triangular.  Where few vectors stand side by side, more rows are taken: sums must not wait for each other. */
 ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
                   int64_t ldb, REAL *out, int64_t ldo, REAL by, enum shape shape) {
@@ -587,7 +588,7 @@ ONCE void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tok
         if (erases) scaled(C, k, m->c, K, m->cqk + C * K);
     }
     transposed(k, C, K, m->kT);
-    product((1 + erases) * C, C, K, m->qk, K, 1, m->kT, C, m->PL, C, 0, FULL);
+    product((1 + erases) * C, C, K, m->qk, K, 1, m->kT, C, m->PL, C, NEW, FULL);
     for (int at = 0; at < pairs; at += LANES) {
         const vec G = load(m->G + at);
         put(m->PL + at, G * load(m->PL + at));
@@ -650,7 +651,7 @@ ONCE void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int 
         laid_out(s, m, h, t, tokens, erases, fades);
         copied(C, &s->v, h, t, tokens, s->d, D, m->w);
         soon(s, &s->y, h, t, s->d);
-        product((1 + erases) * C, D, K, m->cqk, K, 1, S, D, y, D, 0, FULL);
+        product((1 + erases) * C, D, K, m->cqk, K, 1, S, D, y, D, NEW, FULL);
         soon(s, &s->q, h, t + C, s->d_k), soon(s, &s->k, h, t + C, s->d_k);
         if (erases) {
             for (int64_t c = 0; c < C * D; c += LANES) put(z + c, load(z + c) - load(m->w + c));
@@ -705,7 +706,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
 
         REAL since[MOST] = {0}, until[MOST] = {0}, db[MOST] = {0};
         soon(s, &s->dv, h, t, s->d);
-        product(C, D, K, m->kl, K, 1, m->dS, D, m->dw, D, 0, FULL);
+        product(C, D, K, m->kl, K, 1, m->dS, D, m->dw, D, NEW, FULL);
         if (fades) inners(C, w, m->dw, D, until);
         soon(s, &s->dq, h, t, s->d_k);
         product(C, D, C, m->PL, 1, C, m->dyr, D, m->dw, D, 1, UPPER);
@@ -717,7 +718,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
         written_back(&s->dv, h, t, tokens, s->d, D, erases ? -1 : 1, erases ? r : m->dw);
 
         soon(s, &s->dk, h, t, s->d_k);
-        product(both * C, C, D, m->dyr, D, 1, m->wT, C, m->XZ, C, 0, FULL);
+        product(both * C, C, D, m->dyr, D, 1, m->wT, C, m->XZ, C, NEW, FULL);
         for (int at = 0; at < pairs; at += LANES) {
             const vec G = load(m->G + at), X = load(m->XZ + at), Z = erases ? load(m->XZ + pairs + at) : (vec){0};
             if (fades)
@@ -728,7 +729,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
 
         transposed(S, K, D, m->ST);
         soon(s, &s->q, h, t - C, s->d_k);
-        product(both * C, K, D, m->dyr, D, 1, m->ST, K, m->dqk, K, 0, FULL);
+        product(both * C, K, D, m->dyr, D, 1, m->ST, K, m->dqk, K, NEW, FULL);
         for (int half = 0; fades && half < both; half++) {
             REAL *part = m->dqk + half * C * K;
             scaled(C, part, m->c, K, part);
@@ -739,7 +740,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
         if (fades) scaled(C, w, last, D, m->dw);
         soon(s, &s->k, h, t - C, s->d_k);
         transposed(m->dS, K, D, m->ST);
-        product(C, K, D, fades ? m->dw : w, D, 1, m->ST, K, dk, K, erases, FULL);
+        product(C, K, D, fades ? m->dw : w, D, 1, m->ST, K, dk, K, erases ? 1 : NEW, FULL);
         product(C, K, both * C, m->XZ, 1, C, m->qk, K, dk, K, 1, UPPER);
         soon(s, &s->y, h, t - C, s->d);
         if (t) soon_state(S - K * D, K * D);
@@ -818,7 +819,7 @@ ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades
         laid_out_levels(s, m, h, t, tokens, fades);
         copied(C, &s->v, h, t, tokens, s->d, D, m->w);
         for (int at = 0; at < C * C; at += LANES) put(m->PL + at, load(m->PL + at) * load(m->level + at));
-        product(C, D, C, m->PL, C, 1, m->w, D, m->dw, D, 0, LOWER);
+        product(C, D, C, m->PL, C, 1, m->w, D, m->dw, D, NEW, LOWER);
         soon(s, &s->q, h, t + C, s->d_k), soon(s, &s->k, h, t + C, s->d_k);
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
@@ -832,7 +833,7 @@ ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades
         const REAL all = fades ? m->c[C - 1] : 1;
         const int into = __builtin_ctzll(~(unsigned long long)z); /* the bit of the new node */
         for (int b = 0; z >> b; b++) f[b] *= all;
-        product(K, D, C, m->kl, 1, K, m->w, D, m->dS, D, 0, FULL);
+        product(K, D, C, m->kl, 1, K, m->w, D, m->dS, D, NEW, FULL);
         for (int b = 0; b < into; b++) added_up(m->dS, f[b], m->N + b * KD, KD);
         memcpy(m->N + into * KD, m->dS, sizeof(REAL) * KD), f[into] = 1;
         if (s->kept) memcpy(s->kept + (h * chunks + z) * KD, m->dS, sizeof(REAL) * KD);
@@ -869,9 +870,9 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
             }
             of_f += df[b];
         }
-        product(C, D, K, m->kl, K, 1, dS, D, m->dw, D, 0, FULL);
+        product(C, D, K, m->kl, K, 1, dS, D, m->dw, D, NEW, FULL);
         inners(C, m->w, m->dw, D, until);
-        product(C, C, D, m->dyr, D, 1, m->wT, C, X, C, 0, FULL);
+        product(C, C, D, m->dyr, D, 1, m->wT, C, X, C, NEW, FULL);
         for (int i = 0; i < tokens; i++)
             for (int j = 0; j <= i; j++) {
                 const int level = bit_length(i ^ j);
@@ -887,12 +888,12 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
         written_back(&s->dv, h, t, tokens, s->d, D, 1, m->dw);
 
         soon(s, &s->q, h, t - C, s->d_k), soon(s, &s->k, h, t - C, s->d_k);
-        product(C, K, C, X, C, 1, k, K, m->dqk, K, 0, LOWER);
+        product(C, K, C, X, C, 1, k, K, m->dqk, K, NEW, LOWER);
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
             REAL weight[MOST], read[MOST] = {0};
             weights(s, h, t, tokens, inside + b, weight);
-            product(C, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, 0, FULL);
+            product(C, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, NEW, FULL);
             inners(C, m->cqk, dk, K, read);
             for (int i = 0; i < tokens && inside + b < s->levels; i++)
                 ((REAL *)at(&s->dl, h, t + i))[inside + b] += f[b] * read[i];
@@ -909,7 +910,7 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
         soon(s, &s->v, h, t - C, s->d), soon(s, &s->y, h, t - C, s->d);
         scaled(C, m->w, last, D, m->dw);
         transposed(dS, K, D, m->ST);
-        product(C, K, D, m->dw, D, 1, m->ST, K, dk, K, 0, FULL);
+        product(C, K, D, m->dw, D, 1, m->ST, K, dk, K, NEW, FULL);
         product(C, K, C, X, 1, C, m->qk, K, dk, K, 1, UPPER);
         written_back(&s->dk, h, t, tokens, s->d_k, K, 1, dk);
         if (fades) {

@@ -77,6 +77,8 @@ def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*sha
 def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     """The outputs y of the rule, chunk by chunk; where rows are erased that fade fast, token by token."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
+    if not tokens.v.numel():  # no tokens, no texts
+        return tokens.v
     if tokens.β is None and tokens.g is None:
         return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
     q, k, v, β, g = tokens.each(widened)
