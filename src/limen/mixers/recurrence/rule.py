@@ -116,11 +116,12 @@ def _erasing_by_rows(tokens: Tokens, chunks: Tokens) -> torch.Tensor:
 
     n = tokens.v.shape[-2]
     assert chunks.g is not None
-    early = moderate(chunks.g)
+    G = chunks.g.cumsum(-2)
+    early = moderate(G)
     if early.all():
-        return glue(erasing_by_rows(_expanded(chunks)), n)
-    before = chunks._replace(g=chunks.g.where(early, 0))
-    return torch.where(glue(early, n), glue(erasing_by_rows(_expanded(before)), n), _stepping(tokens))
+        return glue(erasing_by_rows(_expanded(chunks), G), n)
+    before = chunks.g.where(early, 0).cumsum(-2)
+    return torch.where(glue(early, n), glue(erasing_by_rows(_expanded(chunks), before), n), _stepping(tokens))
 
 
 def _expanded(chunks: Tokens) -> Tokens:
