@@ -30,8 +30,8 @@ STEEPEST = 40.0  # the logarithm of the largest 1/c: its rounding errors are tha
 
 def moderate(G: torch.Tensor) -> torch.Tensor:
     """Which tokens no gate too strong for quotients precedes, G = ln c: (chunks, C, 1)."""
-    steep = torch.linalg.vector_norm(G.detach(), torch.inf, -1).reshape(-1, *G.shape[-3:-1]).amax(0)
-    return (steep <= STEEPEST).flatten().cumprod(0).bool().reshape(*G.shape[-3:-1], 1)
+    steepest = G.detach().abs().reshape(-1, *G.shape[-3:]).amax(0).amax(-1)
+    return (steepest <= STEEPEST).flatten().cumprod(0).bool().reshape(*G.shape[-3:-1], 1)
 
 
 def erasing_by_rows(chunks: Tokens, G: torch.Tensor) -> torch.Tensor:
