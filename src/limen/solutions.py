@@ -25,7 +25,7 @@ from limen.core.report import Report, Result
 from limen.core.task import Task
 from limen.core.verdict import answer_of
 from limen.core.weights import tensors
-from limen.decisions.placement import Offer, files_of, frame_of, solves
+from limen.decisions.placement import Offer, files_of, frame_of, solves, unasked
 from limen.errors import BadInput, unknown
 from limen.model import exhaustive
 from limen.model.attention import HeadMap, attention
@@ -398,38 +398,58 @@ def _varies(construction: Construction) -> None:
         )
 
 
-def certified_range(construction: Construction, over: str | None) -> RangeReport:
-    """The largest power of two that the kernel certifies, for each format, found by halving."""
+def certified_range(
+    construction: Construction, over: str | None, told: Callable[[str], None] = lambda text: None
+) -> RangeReport:
+    """The largest power of two that the kernel certifies, for each format, found by halving.
+
+    `told` is told what the kernel is asked about.
+    """
     size = _size(construction.task, over)
-    rows = tuple(_reach(construction, size, precision) for precision in _FORMATS)
+    rows = tuple(_reach(construction, size, precision, told) for precision in _FORMATS)
     return RangeReport(construction=str(construction), size=size, rows=rows)
 
 
-def _reach(construction: Construction, size: str, precision: str) -> Reach:
-    """The largest certified power of two of one size; the kernel derives each one tried, none between."""
+def _reach(construction: Construction, size: str, precision: str, told: Callable[[str], None]) -> Reach:
+    """The largest certified power of two of one size; the kernel derives each one tried, none between.
+
+    What the kernel is asked about ends somewhere, which costs nothing to find: that far it often goes.
+    """
     refused: dict[int, str] = {}
 
-    def works(log: int) -> bool:
+    def held(log: int, by: Callable[[Offer], Solves | str | None]) -> bool:
         try:
             grown = replace(construction, task=replace(construction.task, **{size: 1 << log}))
-            proof = solves(Offer(grown, False, precision))
+            reason = by(Offer(grown, False, precision))
         except BadInput as error:
-            proof = str(error)
-        if isinstance(proof, str):
-            refused[log] = proof
-        return not isinstance(proof, str)
+            reason = str(error)
+        if isinstance(reason, str):
+            refused[log] = reason
+        return not isinstance(reason, str)
 
-    low, high = 0, next((log for log in _LOGS if not works(log)), _LOGS[-1] + 1)
+    def works(log: int) -> bool:
+        if not held(log, unasked):
+            return False
+        told(f"{construction}: {size} = 2^{log} in {precision}")
+        return held(log, solves)
+
+    asked = _last(lambda log: held(log, unasked), _LOGS[-1] + 1)
+    low = asked if asked and works(asked) else _last(works, asked)
+    then = refused.get(low + 1)
+    if not low:
+        return Reach(precision=precision, task=None, log2_size=None, tokens=None, then=then)
+    task = replace(construction.task, **{size: 1 << low})
+    return Reach(precision=precision, task=str(task), log2_size=low, tokens=task.length, then=then)
+
+
+def _last(holds: Callable[[int], bool], below: int) -> int:
+    """The last number below one for which something holds, up to which it does; 0 where there is none."""
+    high = next((log for log in _LOGS if log < below and not holds(log)), below)
     low = max((log for log in _LOGS if log < high), default=0)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if works(middle) else (low, middle)
-    if not low:
-        return Reach(precision=precision, task=None, log2_size=None, tokens=None, then=refused.get(high))
-    task = replace(construction.task, **{size: 1 << low})
-    return Reach(
-        precision=precision, task=str(task), log2_size=low, tokens=task.length, then=refused.get(high)
-    )
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 Knob = Callable[[Construction, int], tuple[Construction, Precision]]  # what to run at one setting

@@ -118,12 +118,13 @@ def solve(
     tell: Tell | None = None,
 ) -> Result:
     """Exit 1 if an input was answered wrongly, or if nothing that was looked for works."""
+    from limen.render.progress import steps_line
     from limen.solutions import Attempt, certified_range
 
     drawn = None if picture is None else Path(picture)
     attempt = Attempt(task, by, precision, None if check is None else str(check), seed)
     if reach:
-        return certified_range(attempt.construction, over)
+        return certified_range(attempt.construction, over, steps_line(tell is not None))
     if smallest == "precision,width":
         return _frontier(attempt, drawn)
     if smallest is not None:

@@ -15,14 +15,14 @@ constructions need at that size.  Every verdict is the kernel's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
 import msgspec
 
-from limen.commands._command import Shown, command
+from limen.commands._command import Shown, Tell, command
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
@@ -166,15 +166,19 @@ def linear_layers(L: int) -> int:
 )
 def separation(
     hops: Annotated[int, Argument("L, the number of hops of the task.", least=2, most=_MOST)],
+    *,
+    tell: Tell | None = None,
 ) -> SeparationReport:
     """Five stacks with the same heads and bits try the same task: L+1 full layers, L full layers, L-1 full
     layers with linear layers in every gap, one full layer with L steps of chain of thought, and an encoder.
-    The exit code is 1 if a verdict differs from the papers'. L = 2 takes seconds, L = 3 takes minutes.
+    The exit code is 1 if a verdict differs from the papers'. L = 2 takes a second, L = 3 half a minute.
     """
-    L = hops
+    from limen.render.progress import steps_line
+
+    L, told = hops, steps_line(tell is not None)
     p = _SHORT if L == 2 else 2 * _SHORT
     small = Composition(2, (2,) * (L - 1))
-    task, heads = _common(L, p) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
+    task, heads = _common(L, p, told) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
     layers = Architecture.parse(f"{heads.softmax},{heads.linear}").layers
     full, linear = (layer.parts[0] for layer in layers)
     return SeparationReport(
@@ -185,15 +189,16 @@ def separation(
         linear=heads.linear,
         reply_bits=full.reply_bits or 0,
         state_bits=linear.state_bits(task.length) or 0,
-        rows=tuple(_rows(task, heads)),
+        rows=tuple(_rows(task, heads, told)),
         notes=tuple(_notes(L, heads)),
     )
 
 
-def _common(L: int, p: int) -> tuple[Composition, CommonHeads]:
+def _common(L: int, p: int, told: Callable[[str], None]) -> tuple[Composition, CommonHeads]:
     """A size at which both stacks are ruled out, and the heads that the constructions need there."""
     heads = CommonHeads.of(Composition(1 << 8, (2,) * (L - 1)), p)
     for _ in range(_ROUNDS):
+        told(f"sizes at which {heads.full(L)} fails")
         task = _ruled_out(L, heads)
         needed = CommonHeads.of(task, p)
         if heads.hold(needed) and _excludes(task, needed):
@@ -234,26 +239,26 @@ def _sized(logs: list[int]) -> Composition:
 
 def _excludes(task: Composition, heads: CommonHeads) -> bool:
     """What the theorem claims, for the search alone."""
-    bounds = (CompositionDepth().bound(task, Architecture.parse(text)) for text in _failing(task.L, heads))
-    return all(isinstance(b, Bound) and b.excludes for b in bounds)
+    stacks = map(Architecture.parse, _failing(task.L, heads))
+    return all(CompositionDepth().excluding(task, stack) is not None for stack in stacks)
 
 
 def _failing(L: int, heads: CommonHeads) -> tuple[str, str]:
     return heads.full(L), heads.hybrid(L - 1, linear_layers(L))
 
 
-def _rows(task: Composition, heads: CommonHeads) -> Iterator[Stacked]:
+def _rows(task: Composition, heads: CommonHeads, told: Callable[[str], None]) -> Iterator[Stacked]:
     L, layers, each = task.L, _encoder_layers(task.L), linear_layers(task.L)
     full, hybrid = _failing(L, heads)
     can, cannot = Answer.CAN, Answer.CANNOT
     gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
-    yield _seen(task, StackShape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
-    yield _seen(task, StackShape(f"{L} full layers", full, L), cannot)
-    yield _seen(task, StackShape(gaps, hybrid, L - 1, linear=each), cannot)
+    yield _seen(task, told, StackShape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
+    yield _seen(task, told, StackShape(f"{L} full layers", full, L), cannot)
+    yield _seen(task, told, StackShape(gaps, hybrid, L - 1, linear=each), cannot)
     thinking = f"1 full layer, {L} steps of chain of thought"
-    yield _seen(task, StackShape(thinking, heads.softmax, 1, steps=L), can)
+    yield _seen(task, told, StackShape(thinking, heads.softmax, 1, steps=L), can)
     seeing = StackShape(f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}", layers)
-    yield msgspec.structs.replace(_seen(task, seeing, can), sees_later=True)
+    yield msgspec.structs.replace(_seen(task, told, seeing, can), sees_later=True)
 
 
 @dataclass(frozen=True)
@@ -267,8 +272,9 @@ class StackShape:
     linear: int = 0
 
 
-def _seen(task: Composition, shape: StackShape, claimed: Answer) -> Stacked:
+def _seen(task: Composition, told: Callable[[str], None], shape: StackShape, claimed: Answer) -> Stacked:
     """What the kernel accepts of it."""
+    told(f"{shape.name} on {task}")
     architecture = Architecture.parse(shape.text)
     against = ruled_out(task, architecture, shape.steps, by=[_THEOREM])
     evidence = against or built(task, architecture, shape.steps)
