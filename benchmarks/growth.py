@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 LIMEN = [sys.executable, "-m", "limen"]
 HUMP = 2.0
@@ -72,12 +72,15 @@ def measured(line: str) -> tuple[float, float]:
     """CPU seconds and peak MB of one command."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     command = [*LIMEN, *shlex.split(line)]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    ) as process:
+    with (
+        TemporaryFile("w+") as errors,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=environment) as process,
+    ):
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):  # 1 says that a property fails
+        errors.seek(0)
+        broken = "Traceback" in errors.read()
+    if broken or process.returncode not in (0, 1):  # 1 says that a property fails
         raise SystemExit(f"limen {line} ended with exit code {process.returncode}")
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 

@@ -12,7 +12,7 @@ from limen.decisions import placement
 from limen.decisions.decide import decide
 from limen.decisions.depths import depth
 from limen.decisions.placement import Offer, solves
-from limen.solutions import _reach
+from limen.solutions.range import _reach
 from limen.tasks.composition import Composition
 from limen.tasks.counting import Counting
 from limen.theorems.composition_depth import convex, search, search_stages
@@ -39,7 +39,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     search_stages.free.cache_clear()
     counted(search.GapC, "__call__")
     counted(search_stages, "gap")
-    counted(convex.Program, "_step")
+    counted(convex.ConvexProgram, "_step")
     return count
 
 

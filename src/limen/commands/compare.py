@@ -134,11 +134,11 @@ def compared(
     texts: Sequence[str],
     context: int,
     tasks: Iterable[TaskLike] = (),
-    told: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> CompareReport:
     """Two stacks or more, each a text or a config.json; a task may be a bare id.
 
-    `told` is told which task is looked at in which stack.
+    `progress` gets a line for each task and stack.
     """
     if not 2 <= len(texts) <= _MOST:
         raise BadInput(f"2 to {_MOST} stacks can be compared, got {len(texts)}")
@@ -155,7 +155,7 @@ def compared(
         stacks=sides,
         chains=_chains(sides),
         tasks=tuple(
-            ComparedTask(str(task), task.length, tuple(_answered(task, stack, told) for stack in stacks))
+            ComparedTask(str(task), task.length, tuple(_answered(task, stack, progress) for stack in stacks))
             for task in chosen
         ),
     )
@@ -241,8 +241,8 @@ def _chain(sides: Sequence[ComparedStack], context: int) -> Task | None:
     return Composition(1 << (room.bit_length() - 1), n) if room else None
 
 
-def _answered(task: Task, stack: Architecture, told: Callable[[str], None]) -> OneAnswer:
-    told(f"{task} in {stack}")
+def _answered(task: Task, stack: Architecture, progress: Callable[[str], None]) -> OneAnswer:
+    progress(f"{task} in {stack}")
     evidence = ruled_out(task, stack) or built(task, stack)
     answer = answer_of(evidence)
     if answer is Answer.CAN:

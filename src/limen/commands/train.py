@@ -13,6 +13,7 @@ from limen.commands._words import LARGEST_SEED, Cores, PathLike, Size, TorchSeed
 from limen.core import quantities
 from limen.core.option import Argument, Option
 from limen.errors import BadInput
+from limen.files.printable import printable
 
 if TYPE_CHECKING:
     from limen.training.reports import GridReport, TrainReport
@@ -110,10 +111,10 @@ def train(
         ),
     ] = None,
     *,
-    cell: Annotated[str | None, Option("Of an experiment: which cell. Default: the first.")] = None,
+    cell: Annotated[str | None, Option("With an experiment: which cell. Default: the first.")] = None,
     size: Annotated[
         Literal["quick", "standard", "full"],
-        Option("Of an experiment: quick, standard or full.", noun="size"),
+        Option("With an experiment: quick, standard or full.", noun="size"),
     ] = "quick",
     start: Annotated[
         str | None,
@@ -136,7 +137,7 @@ def train(
     mixed: Annotated[bool, Option("Also teach smaller sizes of the task.")] = False,
     distribution: Annotated[
         str | None,
-        Option("How plain inputs are drawn. Of recall: halves, as MQAR has them. Default: uniformly."),
+        Option("How plain inputs are drawn; for recall also halves, as in MQAR. Default: uniformly."),
     ] = None,
     first: Annotated[
         str | None, Option("A smaller stack to train first; it then grows by layers of zeros.", own=True)
@@ -256,7 +257,7 @@ def _gridded(
     specs[0].checked()
     missing = due(specs, folder, retry=True)
     if watched and missing:
-        sys.stderr.write(f"{told(batches(missing, cores), cores)}\n")
+        sys.stderr.write(printable(told(batches(missing, cores), cores)) + "\n")
     looks, deliver = looks_line(watched), ended_line(len(missing), watched)
     sweep(specs, folder, local(cores, looks), True, deliver)
     names = [spec.digest for spec in specs]

@@ -125,9 +125,9 @@ def ruled_out(
 ) -> Accepted | None:
     """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
     architecture = architecture.reaching(task.length + steps)
-    asked_of = dict(theorems())
-    names = asked_of if by is None else by
-    bounds = {name: b for name in names if (b := excluding(asked_of[name], task, architecture, steps))}
+    every = dict(theorems())
+    names = every if by is None else by
+    bounds = {name: b for name in names if (b := excluding(every[name], task, architecture, steps))}
     accepted = Known(dict(bounds), {}).cannot
     if accepted is not None or by is not None:
         return accepted

@@ -152,8 +152,8 @@ def headline(tasks: Iterable[str], left: int, looked_at: int) -> str:
     return f"{' and '.join(tasks)}: {plural(left, 'stack')} left of {looked_at:,} compared"
 
 
-def design(wish: Wish, told: Callable[[str], None] = lambda text: None) -> Design:
-    """The design for a wish, by a search without randomness; `told` is told how many stacks were compared."""
+def design(wish: Wish, progress: Callable[[str], None] = lambda text: None) -> Design:
+    """The design for a wish, by a search without randomness; `progress` gets lines on how far it is."""
     priced = [(c, of_counts(c.counts, wish.width, wish.context)) for c in candidates(wish)]
     priced.sort(key=lambda pair: pair[1])  # stable: of equal costs the plainer order first
     front: list[FrontRow] = []
@@ -161,7 +161,7 @@ def design(wish: Wish, told: Callable[[str], None] = lambda text: None) -> Desig
     everything = (Standing.CAN,) * len(wish.tasks)
     for i, (candidate, price) in enumerate(priced):
         if i % _TOLD == 0:
-            told(f"{i:,} of {len(priced):,} stacks compared, {len(front)} left")
+            progress(f"{i:,} of {len(priced):,} stacks compared, {len(front)} left")
         if any(row.beats(price, everything) for row in front) or not _promising(
             wish, candidate, price, front
         ):

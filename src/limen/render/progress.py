@@ -48,7 +48,7 @@ def cells_bar(watched: bool) -> Iterator[Callable[[str, Answer, int, int], None]
 
 
 def steps_line(watched: bool) -> Callable[[str], None]:
-    """Told what is looked at now: from two seconds on it says so, at most once in two seconds."""
+    """A function that prints a line on standard error, at most one in two seconds."""
     start = spoke = time.monotonic()
 
     def told(text: str) -> None:

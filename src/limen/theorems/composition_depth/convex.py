@@ -40,7 +40,7 @@ _TRIED = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0)  # values of ρ at a f
 Power = tuple[float, dict[int, float]]  # log₂ of a coefficient, and exponents by the number of a variable
 
 
-class Limit(NamedTuple):
+class ConvexLimit(NamedTuple):
     """log₂Σ powers - (an affine function) - log₂ρ ≤ 0, without ρ where `ρ` is -1."""
 
     powers: Sequence[Power]
@@ -48,7 +48,7 @@ class Limit(NamedTuple):
     ρ: int = -1
 
 
-class Sizes(NamedTuple):
+class StageLogs(NamedTuple):
     """Logarithms of x_0 … x_{L-1}, m and n_1 … n_{L-1}."""
 
     x: tuple[float, ...]
@@ -59,15 +59,15 @@ class Sizes(NamedTuple):
     def size(self) -> float:
         return self.m + sum(self.n)
 
-    def scaled(self, by: float) -> Sizes:
-        return Sizes(tuple(by * x for x in self.x), by * self.m, tuple(by * n for n in self.n))
+    def scaled(self, by: float) -> StageLogs:
+        return StageLogs(tuple(by * x for x in self.x), by * self.m, tuple(by * n for n in self.n))
 
 
-class Program(NamedTuple):
+class ConvexProgram(NamedTuple):
     """The variables are m, n_1 …, x_0 …, θ_1 … and, unless they are given, ρ_1 …, in this order."""
 
     L: int
-    limits: list[Limit]
+    limits: list[ConvexLimit]
     lost: list[list[Power]]  # δ_0 … δ_{L-1}
     λ: float
     ρ: Sequence[int]  # whole numbers that are given, or none
@@ -75,8 +75,8 @@ class Program(NamedTuple):
 
     @classmethod
     def of(
-        cls, bits: Wires, near: Sizes, given: Sequence[int], clear: float, single: bool, up: bool
-    ) -> Program:
+        cls, bits: Wires, near: StageLogs, given: Sequence[int], clear: float, single: bool, up: bool
+    ) -> ConvexProgram:
         """For wires, with λ and ι of sizes nearby; the inequalities hold by `clear` powers of two."""
         L, (w0, w, s) = len(near.x), (log2(b) if b else -math.inf for b in bits)
         λ, ι = log2(max(1.0, near.size - near.n[-1])), log2(max(1.0, near.size))
@@ -91,32 +91,34 @@ class Program(NamedTuple):
             more = [*((each, a) for a in near_k), *((w + c, a) for c, a in told)]
             lost.append([*((c, _times(a, {x[k]: 1.0})) for c, a in lost[-1]), *more])
             told = [*((0.0, a) for a in near_k), *((c, _times(a, {x[k]: 1.0})) for c, a in told)]
-        limits = [Limit([(0.0, {x[0]: 1.0})], (0.0, {0: 1.0}))]
+        limits = [ConvexLimit([(0.0, {x[0]: 1.0})], (0.0, {0: 1.0}))]
         for k in range(1, L):
             asks = {x[0]: 1.0} if k == 1 else {θ[k - 1]: 1.0, k - 1: 1.0}
-            found = [*lost[k - 1], (1.0, {}), (λ, {θ[k]: 1.0, x[k]: -1.0})]
+            sums = [*lost[k - 1], (1.0, {}), (λ, {θ[k]: 1.0, x[k]: -1.0})]
             low, high = x[k], θ[k]
             if single and k == 1:
-                found, low, high = found[:-1], θ[k], x[k]
-            limits.append(Limit([(0.0, {low: 1.0})], (0.0, {high: 1.0})))
+                sums, low, high = sums[:-1], θ[k], x[k]
+            limits.append(ConvexLimit([(0.0, {low: 1.0})], (0.0, {high: 1.0})))
             if not given:
                 limits += [
-                    Limit(found, (-clear, asks), ρ[k]),
-                    Limit([(0.0, {ρ[k]: 1.0, θ[k]: 1.0})], (0.0, N[k - 1])),
-                    Limit([(1.0, {})], (0.0, {ρ[k]: 1.0})),
+                    ConvexLimit(sums, (-clear, asks), ρ[k]),
+                    ConvexLimit([(0.0, {ρ[k]: 1.0, θ[k]: 1.0})], (0.0, N[k - 1])),
+                    ConvexLimit([(1.0, {})], (0.0, {ρ[k]: 1.0})),
                 ]
             else:
                 limits += [
-                    Limit(found, (log2(given[k - 1]) - clear, asks)),
-                    Limit([(given[k - 1], {θ[k]: 1.0})], (0.0, N[k - 1])),
+                    ConvexLimit(sums, (log2(given[k - 1]) - clear, asks)),
+                    ConvexLimit([(given[k - 1], {θ[k]: 1.0})], (0.0, N[k - 1])),
                 ]
-        limits.append(Limit(lost[L - 1], (ι - clear, {L - 1: 1.0, θ[L - 1]: 1.0})))
+        limits.append(ConvexLimit(lost[L - 1], (ι - clear, {L - 1: 1.0, θ[L - 1]: 1.0})))
         whole = up and given and near.x[0] < _SMALL
-        limits.append(Limit([(log2(math.ceil(exp2(near.x[0]))) if whole else 0.0, {})], (0.0, {x[0]: 1.0})))
-        limits += [Limit([(0.0, {})], (0.0, {i: 1.0})) for i in (*range(1, L), *x[1:])]
+        limits.append(
+            ConvexLimit([(log2(math.ceil(exp2(near.x[0]))) if whole else 0.0, {})], (0.0, {x[0]: 1.0}))
+        )
+        limits += [ConvexLimit([(0.0, {})], (0.0, {i: 1.0})) for i in (*range(1, L), *x[1:])]
         return cls(L, limits, lost, λ, given, single)
 
-    def first(self, sizes: Sizes) -> list[float] | None:
+    def first(self, sizes: StageLogs) -> list[float] | None:
         """A point inside, with θ and ρ for given sizes; None where there is none."""
         at, chosen = [sizes.m, *sizes.n, *sizes.x], list[float]()
         N, θ = sizes.m, sizes.x[0]
@@ -195,20 +197,22 @@ class Program(NamedTuple):
         return step, sum(d * s for d, s in zip(down, step, strict=True))
 
 
-def least(bits: Wires, start: Sizes, single: bool, most: float, clear: float, up: bool) -> Sizes | None:
+def least(
+    bits: Wires, start: StageLogs, single: bool, most: float, clear: float, up: bool
+) -> StageLogs | None:
     """The least sizes at which route H holds, by `clear` powers of two; from sizes at which it surely does.
 
     None where they are above `most`.  With `single` g_1 is 1, with `up` a small x_0 is rounded up.
     """
     best, given = start, list[int]()
     for left in range(_ROUNDS, 0, -1):
-        program = Program.of(bits, best, given, clear, single, up)
+        program = ConvexProgram.of(bits, best, given, clear, single, up)
         inside = (program.first(sizes.scaled(more)) for sizes in (best, start) for more in _OUTSIDE)
         first = next((at for at in inside if at is not None), None)
         if first is None:
             return None
         L, at = program.L, program.solved(first)
-        best = Sizes(tuple(at[L : 2 * L]), at[0], tuple(at[1:L]))
+        best = StageLogs(tuple(at[L : 2 * L]), at[0], tuple(at[1:L]))
         if left == 2:
             if best.size > most:  # whole ρ do not make it smaller
                 return None
@@ -241,7 +245,7 @@ def _log_sum(powers: Sequence[Power], at: Sequence[float]) -> float:
     return top + log2(sum(exp2(log - top) for log in logs))
 
 
-def _value(limit: Limit, at: Sequence[float]) -> tuple[float, list[float]]:
+def _value(limit: ConvexLimit, at: Sequence[float]) -> tuple[float, list[float]]:
     """What must be below 0, and the shares of the powers in their sum."""
     logs = [_affine(power, at) for power in limit.powers]
     top = max(logs)

@@ -169,15 +169,17 @@ def hopeless(task: Composition, bits: Levels) -> bool:
         q_{l+1} ≤ w_l·N_{l-1}:   (L-1)(ω_0+ω_1)·Π_{j≠l} w_j < N_{l-1}·b_l
     """
     L, (β, ω, σ), N = task.L, bits, tables(task)
-    b, asked = [N_l.bit_length() for N_l in N], (L - 1) * sum(ω[:2])
-    if L == 1 or not any(β) or asked < b[-1] or (L == 2 and not β[1]):  # routes W and P, or nothing is known
+    b, questions = [N_l.bit_length() for N_l in N], (L - 1) * sum(ω[:2])
+    if (
+        L == 1 or not any(β) or questions < b[-1] or (L == 2 and not β[1])
+    ):  # routes W and P, or nothing is known
         return False
     w = [max(1, (L - l) * sum(β[: l + 1]) // b[l]) for l in range(1, L)]  # the least w_1 …
     A = math.prod(w)
     return (
         any(w_l > n_l for w_l, n_l in zip(w, task.n, strict=True))
         or A * ω[0] + σ[0] >= N[0] * b[0]
-        or any(asked * (A // w_l) >= N[l] * b[l + 1] for l, w_l in enumerate(w))
+        or any(questions * (A // w_l) >= N[l] * b[l + 1] for l, w_l in enumerate(w))
     )
 
 

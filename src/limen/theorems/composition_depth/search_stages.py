@@ -16,7 +16,7 @@ from typing import NamedTuple
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
 from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
-from limen.theorems.composition_depth.convex import Sizes, least
+from limen.theorems.composition_depth.convex import StageLogs, least
 from limen.theorems.composition_depth.levels import WRITTEN, Levels, Wires
 from limen.theorems.composition_depth.search import (
     CLEAR,
@@ -58,7 +58,7 @@ class Logs(NamedTuple):
 def free(task: Composition, bits: Wires) -> Free | None:
     """x, g and r of route H at a task; None where the search finds none."""
     L = task.L
-    if L > _HIGHEST or task.length.bit_length() > WRITTEN or hopeless(task, bits):
+    if not 2 <= L <= _HIGHEST or task.length.bit_length() > WRITTEN or hopeless(task, bits):
         return None
     logs, m, n = Logs(*map(logarithm, bits)), log2(task.m), [log2(n_l) for n_l in task.n]
     N = list(accumulate(n, initial=m))
@@ -230,7 +230,7 @@ def smallest_by_stages(bits: Wires, L: int, most: float) -> tuple[Composition, F
 
 
 def _by_start(
-    bits: Wires, start: Sizes, single: bool, up: bool, most: float
+    bits: Wires, start: StageLogs, single: bool, up: bool, most: float
 ) -> tuple[Composition, Free] | None:
     for clear in _CLEARER:
         sizes = least(bits, start, single, most, clear, up)
@@ -242,8 +242,8 @@ def _by_start(
     return None
 
 
-def _starts(bits: Wires, L: int) -> list[tuple[Sizes, bool, bool]]:
-    """Sizes at which route H surely holds; where nothing is lost for each w also with g_1 = 1.
+def _starts(bits: Wires, L: int) -> list[tuple[StageLogs, bool, bool]]:
+    """StageLogs at which route H surely holds; where nothing is lost for each w also with g_1 = 1.
 
     Then x_0 may be a small number, which is rounded either way.
     """
@@ -253,9 +253,9 @@ def _starts(bits: Wires, L: int) -> list[tuple[Sizes, bool, bool]]:
     closed = tuple(share * size for share in _closed(L))
     x, n = closed[:L], closed[L:]
     m = added(x[1:])
-    few = Sizes((log2(4 + bits.s), *x[1:]), m, (added([m, *x[2:], x[-1]]), *n[1:]))
+    few = StageLogs((log2(4 + bits.s), *x[1:]), m, (added([m, *x[2:], x[-1]]), *n[1:]))
     more = [] if bits.w0 or bits.s > _MANY else [(few, True, up) for up in (False, True)]
-    return [(Sizes(x, size - added(n), n), False, True), *more]
+    return [(StageLogs(x, size - added(n), n), False, True), *more]
 
 
 def _shapes(bits: Wires, L: int, size: float) -> list[Point]:
