@@ -244,7 +244,7 @@ def _proved(report: SeparationReport, bounds: list[Bound], path: Path) -> Separa
         )
     write_whole(path, conjoined([claim for claim in claims if isinstance(claim, Claim)]).encode())
     told = f"{path} proves the {len(claims)} CANNOTs: coqc -Q proofs Limen {path}"
-    return msgspec.structs.replace(report, notes=(*report.notes, progress), proof=str(path))
+    return msgspec.structs.replace(report, notes=(*report.notes, told), proof=str(path))
 
 
 def _common(L: int, p: int, progress: Callable[[str], None]) -> tuple[Composition, CommonHeads]:
