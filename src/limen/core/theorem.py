@@ -73,6 +73,11 @@ class Theorem(ABC):
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         """The inequality at these sizes, with the free sizes of the proof chosen well."""
 
+    def excluding(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | None:
+        """The inequality, where it says cannot: what a search over sizes asks for, many times."""
+        bound = self.bound(task, architecture, steps)
+        return bound if isinstance(bound, Bound) and bound.excludes else None
+
     def needs(self, task: Task) -> tuple[Need, ...]:
         """The theorem's requirements on any architecture for this task."""
         return ()

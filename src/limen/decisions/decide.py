@@ -125,11 +125,13 @@ def ruled_out(
 ) -> Accepted | None:
     """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
     architecture = architecture.reaching(task.length + steps)
-    if by is not None:
-        known = dict(theorems())
-        return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
-    accepted = Known(_bounds(task, architecture, steps), {}).cannot
-    return accepted or Known({}, {}, _ceiling(task, architecture, steps)).cannot
+    every = dict(theorems())
+    names = every if by is None else by
+    bounds = {name: b for name in names if (b := excluding(every[name], task, architecture, steps))}
+    accepted = Known(dict(bounds), {}).cannot
+    if accepted is not None or by is not None:
+        return accepted
+    return Known({}, {}, _ceiling(task, architecture, steps)).cannot
 
 
 def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
@@ -138,10 +140,13 @@ def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | 
     return way and way[1]
 
 
-def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
+def excluding(theorem: Theorem, task: Task, architecture: Architecture, steps: int = 0) -> Bound | None:
     """A theorem's excluding bound, not yet checked by the kernel; for searches, before `ruled_out`."""
-    bound = said_by(theorem, task, architecture)
-    return bound if isinstance(bound, Bound) and bound.excludes else None
+    try:
+        return theorem.excluding(task, architecture, steps)
+    except ModuleNotFoundError as error:  # `incomplete` says that it is left out
+        package(error)
+        return None
 
 
 def incomplete(task: Task, architecture: Architecture) -> bool:
@@ -164,8 +169,8 @@ def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bou
 
 
 def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
-    statements = (said_by(theorem, task, architecture, steps) for _, theorem in theorems())
-    if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
+    statements = (excluding(theorem, task, architecture, steps) for _, theorem in theorems())
+    if any(b is not None and isinstance(accept(b), Accepted) for b in statements):
         return True
     return _ceiling(task, architecture, steps) is not None
 
