@@ -13,6 +13,7 @@ from inequalities import (
     block_messages,
     composition_depth,
     hidden_tokens,
+    linear_read,
     log_linear_state,
     one_layer_cut,
     separate_tokens,
@@ -43,6 +44,11 @@ INEQUALITIES: dict[str, Callable[[Case], Sides | Accuracy | NoStatement]] = {
     "token_index": token_index.inequality,
     "window_global": window_global.inequality,
 }
+
+
+EXACT_INEQUALITIES: dict[str, Callable[[Case], Sides | NoStatement]] = {
+    "linear_read": linear_read.inequality,
+}  # of theorems about exact arithmetic, whose bounds are of another kind
 
 
 def stated(theorem: str, case: Case) -> Bound | NoStatement:

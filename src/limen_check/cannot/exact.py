@@ -1,0 +1,159 @@
+"""CANNOT in exact arithmetic: what real numbers are worth that an affine map reads, whatever they hold.
+
+These bounds know no precision.  They are about models whose last mixer is followed by a residual sum and an
+affine readout alone: logits xU + u, or, behind a norm, xU with nothing added.  The answer is the first of the
+largest logits.  All is computed exactly: a rounding of the read is not covered, nor an MLP, a gate or a norm
+of the output, nor a bias behind the norm.  So no such bound is compared with weights that were run.
+
+Free questions: v ways to go on after the cut, and two answers, so that for each of the 2^v ways to answer
+them some text before the cut has these answers.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from limen_check.cannot import architecture, rows
+from limen_check.cannot.architecture import Part
+from limen_check.cannot.depth import Case, Sides
+from limen_check.files import expect, need, shown
+
+QUESTIONS = "questions"  # free ones, and numbers that are read: what these theorems count
+_POSITIVE = ("elu1", "exp", "taylor")  # feature maps whose scores are all above 0
+Free = tuple[int, int]  # free questions, and the tokens before the cut
+
+
+def linear_read(case: Case) -> Sides:
+    """v ≤ Σ d_k over the heads of one recurrent layer whose state is a matrix that later tokens act on.
+
+    A later token maps S to A·S + C, both functions of the later tokens and of the ρ last ones before the
+    cut, which are therefore fixed.  So the difference of the logits of the two answers is, up to a norm's
+    positive factor, f_i = c_i + q_i·w with w = Σ_h S_h O_h (U_a - U_b), d_k numbers a head.  If v is more,
+    Σ λ_i q_i = 0 for some λ ≠ 0: Σ λ_i f_i is one number κ, whatever stands before the cut.  The text that
+    asks for a just where λ_i > 0 makes it ≥ 0, the one that asks for b there ≤ 0; so all λ_i f_i are 0 in
+    both, and some question with f_i = 0 has both answers, against the order of answers.
+    """
+    numbers, reach = _state(case)
+    v, t = _free(case.task, reach)
+    return Sides(sum(count(t) for count in numbers), v, QUESTIONS)
+
+
+def _state(case: Case) -> tuple[list[Callable[[int], int]], int]:
+    """The numbers that an affine map reads after t tokens, part by part; and the reach of all windows."""
+    *before, last = case.architecture.layers
+    windows = all(part.name == "window" and _sized(part) for layer in before for part in layer)
+    need(windows, "before the last layer there may only be windows")
+    reach = sum(max(part.sizes["W"] - 1 for part in layer) for layer in before)
+    need(all(_sized(part) for part in last), "the sizes of the last layer must be given")
+    recurrent = [part for part in last if part.name != "window"]
+    need(bool(recurrent), "the last layer has no recurrence")
+    for part in recurrent:
+        part.bits(case.task.length)  # it reads the whole text
+    beside = [part.sizes["W"] - 1 for part in last if part.name == "window"]
+    convolved = [part.sizes.get("c", 1) - 1 for part in recurrent]
+    return [_numbers(part, len(last) == 1) for part in recurrent], reach + max(*beside, *convolved, 0)
+
+
+def _sized(part: Part) -> bool:
+    return part.said is None and part.kv is None and part.times == 1
+
+
+def _numbers(part: Part, alone: bool) -> Callable[[int], int]:
+    """How many numbers of a part the difference of two logits is an affine function of, after t tokens.
+
+    With an output gate, and in mamba, every channel counts.  One head that is normalised by positive scores
+    gives f·D = φ(q)·w + c·φ(q)·z with D = φ(q)·z > 0: affine in w and z.  log_linear keeps a matrix for each
+    digit 1 of t, once the next token has merged its levels.
+    """
+    a = part.sizes
+    need(part.name in _MEMBERS, f"the state of {part.name} is not read by an affine map")
+    if part.name == "linear" and a["normalise"]:
+        single = alone and a["h"] == 1 and a["phi"] in _POSITIVE
+        need(single, "a normalised head must have positive scores and be alone in its layer")
+        return lambda t: 2 * _MEMBERS["linear"](a)
+    if part.name == "log_linear":
+        need(a["over"] != "linear", "log_linear over linear is normalised")
+        return lambda t: int(t.bit_count() * a["h"] * a["d_k"])
+    return lambda t: _MEMBERS[part.name](a)
+
+
+_MEMBERS: dict[str, Callable[[dict[str, Any]], int]] = {
+    "linear": lambda a: int(a["h"] * (1 + a["d_k"] + a["d_k"] ** 2 if a["phi"] == "taylor" else a["d_k"])),
+    "gated_linear": lambda a: int(a["h"] * a["d_k"]),
+    "delta": lambda a: int(a["h"] * a["d_k"]),
+    "gated_delta": lambda a: int(a["h"] * a["d_k"]),
+    "kda": lambda a: int(a["h"] * a["d_k"]),
+    "mamba": lambda a: int(a["d"] * a["s"]),
+    "log_linear": lambda a: int(a["h"] * a["d_k"]),
+}
+
+
+def _free(task: rows.Task, known: int) -> Free:
+    """The free questions if the last `known` tokens before the cut are fixed, and where the cut is."""
+    need(task.name in _FREE, f"no free questions of {task.name} are known")
+    v, t = _FREE[task.name](task, known, **task.sizes)
+    need(known <= t and v >= 1, "no question is free: the tokens that are known decide all")
+    return v, t
+
+
+def _tables(task: rows.Task, known: int, **sizes: int) -> Free:
+    """The entries of z_L, of which the other tokens may choose any; cut behind z_L."""
+    need(task.N[-1] > 1, "there is only one answer")
+    return task.N[-1] - known, task.N[-1]
+
+
+def _two_values(answers: int, v: int, t: int) -> Free:
+    need(answers > 1, "there is only one answer")
+    return v, t
+
+
+_FREE: dict[str, Callable[..., Free]] = {
+    "eva": lambda task, known, n: _two_values(n, n - known, n),
+    "index": lambda task, known, n, S: (n - known, n),
+    "recall": lambda task, known, n, V, q: (n - (known + 1) // 2, 2 * n),  # keys and values alternate
+    "retrieval": lambda task, known, n, D, V, absent: _two_values(V, n - known, n),  # keys are fixed
+    # While there are directions for the points; those that are known share one.
+    "nearest_neighbor": lambda task, known, n, D, g: (
+        min(n - (known + 1) // 2, rows.directions(D, g) - 1),
+        2 * n,
+    ),
+    "disjointness": lambda task, known, n: (n - known, n),  # b has a single 1
+    # Sets of values, filled up with one more value, which is never asked for.
+    "two_sum": lambda task, known, n, M: (min(n - known, M - 1), n),
+    "counting": lambda task, known, n, S: (min(n - known, S - 1), n),  # threshold 1
+    # w = 2m-1, then sets of values below m with 3m-1 ≤ M, filled up with one of them: -(w+a) asks for a.
+    "three_sum": lambda task, known, n, M: (min(n - 1 - known, (M + 1) // 3 - 1), n),
+    # Sets of values 1 … v, filled up with v+1: all of Bob's are -i.
+    "two_sum_any": lambda task, known, n, M: (min(n // 2 - known, (M - 1) // 2 - 1), n // 2),
+    # z = 0 at q-1 places, which are always asked for; one of the others is.
+    "sparse_average": lambda task, known, n, q: (n - max(known, q - 1), n),
+    "composition": _tables,
+    "facts": _tables,
+}
+EXACT: dict[str, Callable[[Case], Sides]] = {"linear_read": linear_read}
+_COQ = {"linear_read": ("linear_read", "eva index")}  # and the tasks whose questions are checked with it
+_SIDES = {
+    "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
+    "at most {has}, whatever numbers it holds",
+}
+
+
+def derived(c: Mapping[str, Any]) -> Sides:
+    """Both sides of the theorem of a certificate at its sizes, whatever the certificate says of them."""
+    expect(c["theorem"] in EXACT, f"no theorem in exact arithmetic is named {c['theorem'][:40]!r}")
+    task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
+    need(stack.affine is not None, "it is about stacks that end with affine")
+    return EXACT[c["theorem"]](Case(c["theorem"], "", task, stack, 0, {}))
+
+
+def check_exact(c: Mapping[str, Any]) -> str:
+    """The sentence that is proved."""
+    expect(c["arithmetic"] == "exact", "the arithmetic of such a bound is exact")
+    found, has, needs = derived(c), c["has"], c["needs"]
+    expect(c["unit"] == found.unit, f"both sides must be said in {found.unit}")
+    sides = f"there are {shown(found.has)} {found.unit}, surely needed are {shown(found.needs)}"
+    need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
+    file, tasks = _COQ[c["theorem"]]
+    counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
+    why = _SIDES[c["theorem"]].format(needs=shown(needs), has=shown(has))
+    what = f"{c['architecture']} cannot do {c['task']} in exact arithmetic: {why}"
+    return f"{what}; by {c['theorem']}, proved in proofs/{file}.v{counted}"
