@@ -21,7 +21,7 @@ from limen.core.certificate import Bound, ExactBound
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import ExactTheorem, NoStatement, Theorem
-from limen.core.verdict import Answer, Verdict
+from limen.core.verdict import Verdict
 from limen.errors import BadInput, shortened, unknown
 from limen.files.folder import write_whole
 from limen.tasks.composition import Composition
@@ -100,9 +100,7 @@ def claimed(bound: Bound | ExactBound) -> Claim | NoStatement:
         except Unstated as error:
             reasons.append(str(error))
             continue
-        claim = Claim(
-            task=bound.task, architecture=bound.architecture, steps=steps, form=name, sizes=sizes
-        )
+        claim = Claim(task=bound.task, architecture=bound.architecture, steps=steps, form=name, sizes=sizes)
         stated = formal(claim)
         if not isinstance(stated, NoStatement) and stated.holds:
             return claim
@@ -129,11 +127,11 @@ def written(claim: Claim, stated: Stated) -> str:
     """The file that proves it."""
     form = forms()[claim.form]
     exact = issubclass(lookup("theorems", form.theorem, Theorem), ExactTheorem)
-    verdict = Answer.CANNOT_EXACTLY if exact else Answer.CANNOT
+    how = " in exact arithmetic" if exact else ""
     thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
     return (
         f"{heading(claim)}\n"
-        f"(** {verdict.shown}  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
+        f"(** CANNOT{how}  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
         f"    Proved: {stated.words}.\n"
         "    That these are the sizes of this task and this architecture is Limen's arithmetic. *)\n"
         f"From Coq Require Import NArith List.\nFrom Limen Require Import {form.modules}.\n\n"

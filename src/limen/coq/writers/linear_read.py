@@ -18,9 +18,9 @@ from limen.theorems.linear_read import LinearRead
 
 def _keys(case: Case) -> tuple[int, int]:
     """The heads, and the size of what each of them matches."""
-    said = LinearRead().exact(case.task, case.architecture)
-    if isinstance(said, NoStatement):
-        raise Unstated(said.reason)
+    bound = LinearRead().exact(case.task, case.architecture)
+    if isinstance(bound, NoStatement):
+        raise Unstated(bound.reason)
     parts = [part.mixer for layer in case.architecture.layers for part in layer.parts]
     match parts[0]:
         case Linear(h=h, phi=phi, key_size=d_k, normalise=False) if len(parts) == 1:

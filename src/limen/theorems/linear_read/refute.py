@@ -17,7 +17,7 @@ from limen.model.predictor import Predictor
 from limen.model.readout import Affine
 from limen.model.target import Target
 from limen.theorems.linear_read import LinearRead
-from limen.theorems.linear_read.questions import Bits, Questions, questions_of
+from limen.theorems.linear_read.questions import Bits, FreeQuestions, questions_of
 from limen.witness.certified import wrong_answer
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _MOST = 2**9  # questions that are asked: their square is run
 class Named(NamedTuple):
     """λ with Σ λ_i f_i the same for every prefix that was run, and the two words that it names."""
 
-    questions: Questions
+    questions: FreeQuestions
     λ: NDArray[np.float64]  # (v,)
     spread: float  # of Σ λ_i f_i over all prefixes that were run
     words: Bits  # (2, v)
@@ -48,11 +48,11 @@ def refute(task: Task, model: Predictor) -> WrongAnswer | None:
 
     Nor if it answers both: then the read was rounded, or a prefix that was not run changes Σ λ_i f_i.
     """
-    found = named(task, model)
-    if found is None:
+    two = named(task, model)
+    if two is None:
         return None
     target = Target(task, model)
-    texts = found.texts.reshape(-1, task.length)
+    texts = two.texts.reshape(-1, task.length)
     wrong = texts[_given(model, texts) != task.answer(texts)]
     return next(filter(None, (wrong_answer(target, text) for text in wrong)), None)
 
@@ -62,14 +62,14 @@ def named(task: Task, model: Predictor) -> Named | None:
     if not isinstance(model, Model) or task.asks > 1 or not reads_affinely(model):
         return None
     layers = model.frame.architecture.layers
-    said = LinearRead().exact(task, Architecture(layers, AffineEnd(model.frame.norm)))
-    if isinstance(said, NoStatement) or not said.excludes or said.has + 1 > _MOST:
+    bound = LinearRead().exact(task, Architecture(layers, AffineEnd(model.frame.norm)))
+    if isinstance(bound, NoStatement) or not bound.excludes or bound.has + 1 > _MOST:
         return None
-    questions = questions_of(task, said.has + 1)
+    questions = questions_of(task, bound.has + 1)
     return None if questions is None else _named(model, questions)
 
 
-def _named(model: Model, questions: Questions) -> Named:
+def _named(model: Model, questions: FreeQuestions) -> Named:
     """Prefixes are run until the two words are among them: each round adds a direction of w, or ends."""
     v = len(questions.suffixes)
     words = np.vstack([np.zeros((1, v), dtype=bool), np.eye(v, dtype=bool)])
@@ -84,7 +84,7 @@ def _named(model: Model, questions: Questions) -> Named:
         words, f = np.vstack([words, new]), np.vstack([f, differences(model, questions, new)])
 
 
-def differences(model: Model, questions: Questions, words: Bits) -> NDArray[np.float64]:
+def differences(model: Model, questions: FreeQuestions, words: Bits) -> NDArray[np.float64]:
     """(*batch, v): f_i after the prefix of each word, the logit of answer 1 minus that of 0.
 
     Without the positive factor of a norm, which differs from text to text.
