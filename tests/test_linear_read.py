@@ -20,10 +20,12 @@ from limen.decisions.decide import decide, ruled_out
 from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Segment, Table
 from limen.model.model import Frame, Model
+from limen.tasks.facts import chain
 from limen.theorems import Case
+from limen.theorems._questions import after_a_cut
+from limen.theorems._words import difference
 from limen.theorems.linear_read import LinearRead
-from limen.theorems.linear_read.questions import questions_of
-from limen.theorems.linear_read.refute import differences, named, refute
+from limen.theorems.linear_read.refute import named, refute
 from limen_check import Malformed, derive
 
 QUESTIONED = """eva(n=1) eva(n=2) eva(n=4) index(n=5,S=2) index(n=3,S=3) recall(n=2,V=4) recall(n=3,V=7,q=2)
@@ -45,19 +47,26 @@ def bits(v: int) -> np.ndarray:
 def test_every_word_is_answered_by_some_prefix(text: str) -> None:
     """All 2^v of them, for every number of known tokens; the kernel counts as many questions."""
     task = Task.parse(text)
-    for known in range(task.cut + 1):
+    for known in range(_cut_of(task) + 1):
         v = task.free(known)
         assert v is not None and _of_the_kernel(task, known) == v
         if v == 0:
             continue
-        questions = questions_of(task, v)
+        questions = after_a_cut(task, v)
         assert questions is not None
         texts, right = questions.texts(bits(v)), np.where(bits(v), *reversed(questions.answers))
         assert task.promised(texts).all()
         answers = task.answer(texts)
         assert (answers[..., 0] if task.asks > 1 else answers).tolist() == right.tolist()
-        prefixes = questions.prefixes(bits(v))
-        assert (prefixes[:, prefixes.shape[1] - known :] == prefixes[0, prefixes.shape[1] - known :]).all()
+        known_of = texts[..., _cut_of(task) - known : _cut_of(task)]
+        assert (known_of == known_of[:1, :1]).all() and (
+            texts[..., : _cut_of(task)] == texts[:, :1, : _cut_of(task)]
+        ).all()
+
+
+def _cut_of(task: Task) -> int:
+    tables = chain(task)
+    return task.cut if tables is None else tables.N(tables.L - 1)
 
 
 def _of_the_kernel(task: Task, known: int) -> int:
@@ -70,7 +79,7 @@ def _of_the_kernel(task: Task, known: int) -> int:
 @pytest.mark.parametrize("text", SILENT)
 def test_of_other_tasks_nothing_is_said(text: str) -> None:
     task = Task.parse(text)
-    assert task.free() is None and questions_of(task, 1) is None
+    assert task.free() is None and after_a_cut(task, 1) is None
     assert isinstance(LinearRead().exact(task, Architecture.parse("gated_delta,affine")), NoStatement)
 
 
@@ -127,12 +136,13 @@ def test_differences_of_logits_have_no_more_dimensions_than_numbers_are_read(sta
     said = LinearRead().exact(task, Architecture.parse(f"{stack},affine"))
     assert isinstance(said, ExactBound)
     model = _doubled(stack, task, norm)
-    questions = questions_of(task, said.needs)
+    questions = after_a_cut(task, said.needs)
     assert questions is not None
     words = np.random.default_rng(0).random((300, said.needs)) < 0.5
-    f = differences(model, questions, words)
+    texts = questions.texts(words)
+    f = difference(model, texts, questions.answers)
     if stack.startswith("linear(h=1,d=3,d_k=3)"):  # f·D is affine, f is not
-        f = _times_normaliser(model, questions.texts(words), f)
+        f = _times_normaliser(model, texts, f)
     spectrum = np.linalg.svd(f - f.mean(axis=0), compute_uv=False)
     rank = int((spectrum > 1e-9 * spectrum[0]).sum())
     assert rank == said.has - ("taylor" in stack)  # k⊗k is symmetric

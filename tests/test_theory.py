@@ -35,6 +35,7 @@ BRUTE_FORCE = {
         "test_rows.py::test_the_closed_form_counts_what_all_inputs_show",
         "test_recurrent_theorems.py::test_after_a_power_of_two_all_that_is_read_later_is_one_matrix",
     ],
+    "one_sum": ["test_softmax_read.py::test_four_texts_cross"],
     "one_layer_cut": [
         "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed",
         "test_one_layer_theorems.py::test_pairs_with_one_answer_cross_to_another",
@@ -42,6 +43,7 @@ BRUTE_FORCE = {
     "separate_tokens": [
         "test_one_layer_theorems.py::test_the_values_of_one_player_are_told_apart_by_the_keys_of_the_other"
     ],
+    "softmax_read": ["test_softmax_read.py::test_every_word_is_answered_before_one_token"],
     "sparse_average_width": [
         "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed"
     ],

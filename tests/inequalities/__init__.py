@@ -16,7 +16,9 @@ from inequalities import (
     linear_read,
     log_linear_state,
     one_layer_cut,
+    one_sum,
     separate_tokens,
+    softmax_read,
     sparse_average_width,
     streaming_state,
     three_sum_one_layer,
@@ -48,6 +50,8 @@ INEQUALITIES: dict[str, Callable[[Case], Sides | Accuracy | NoStatement]] = {
 
 EXACT_INEQUALITIES: dict[str, Callable[[Case], Sides | NoStatement]] = {
     "linear_read": linear_read.inequality,
+    "one_sum": one_sum.inequality,
+    "softmax_read": softmax_read.inequality,
 }  # of theorems about exact arithmetic, whose bounds are of another kind
 
 

@@ -164,7 +164,7 @@ class ExactBound(Certificate, frozen=True, kw_only=True, tag="exact_bound"):
     architecture: str
     theorem: str
     arithmetic: Literal["exact"] = "exact"
-    unit: Literal["questions"]
+    unit: Literal["questions", "sums"]
     needs: int
     has: int
 

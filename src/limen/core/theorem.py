@@ -105,3 +105,7 @@ class ExactTheorem(Theorem):
     @abstractmethod
     def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
         """The inequality at these sizes, for a stack that ends with `affine`."""
+
+    @abstractmethod
+    def says(self, bound: ExactBound) -> str:
+        """Both sides of its inequality in words."""

@@ -326,10 +326,9 @@ def said_exactly(b: ExactBound | NoStatement) -> str:
     """Both sides of an inequality in exact arithmetic in words, or why there is none."""
     if isinstance(b, NoStatement):
         return f"does not apply: {b.reason}"
-    return (
-        f"the task asks {many(b.needs)} free questions; a state that an affine map reads answers "
-        f"at most {many(b.has)}, whatever numbers it holds"
-    )
+    theorem = dict(theorems())[b.theorem]
+    assert isinstance(theorem, ExactTheorem)  # no other makes such a bound
+    return theorem.says(b)
 
 
 def _unchecked(b: Bound | NoStatement) -> str:

@@ -9,9 +9,10 @@ from limen.core.certificate import ExactBound
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
-from limen.theorems._case import Case, Sides, question
+from limen.theorems._case import Case, Sides, question, read_task
 from limen_check import Refused
 from limen_check.cannot import depth
+from limen_check.cannot.exact import ending
 
 
 def stated_exactly(
@@ -32,3 +33,11 @@ def stated_exactly(
         needs=sides.needs,
         has=sides.has,
     )
+
+
+def ending_questions(task: Task) -> int:
+    """The free questions whose last token never changes; 0 where none are known."""
+    try:
+        return max(ending(read_task(task)), 0)
+    except Refused:
+        return 0

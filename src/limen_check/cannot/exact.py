@@ -10,6 +10,7 @@ them some text before the cut has these answers.
 """
 
 from collections.abc import Callable, Mapping
+from math import comb
 from typing import Any
 
 from limen_check.cannot import architecture, rows
@@ -17,7 +18,8 @@ from limen_check.cannot.architecture import Part
 from limen_check.cannot.depth import Case, Sides
 from limen_check.files import expect, need, shown
 
-QUESTIONS = "questions"  # free ones, and numbers that are read: what these theorems count
+QUESTIONS, SUMS = "questions", "sums"  # what these theorems count: free questions; sums over the tokens
+_HEADS = 256  # for which signs of polynomials are counted
 _POSITIVE = ("elu1", "exp", "taylor")  # feature maps whose scores are all above 0
 Free = tuple[int, int]  # free questions, and the tokens before the cut
 
@@ -129,11 +131,113 @@ _FREE: dict[str, Callable[..., Free]] = {
     "composition": _tables,
     "facts": _tables,
 }
-EXACT: dict[str, Callable[[Case], Sides]] = {"linear_read": linear_read}
-_COQ = {"linear_read": ("linear_read", "eva index")}  # and the tasks whose questions are checked with it
-_SIDES = {
+
+
+def softmax_read(case: Case) -> Sides:
+    """v ≤ 2^{H+1} - 3 for questions that end with one token; and 2^v ≤ H(2H-1)^{2H-1}·R.
+
+    A head adds (α_h + β_h)/(a_h + b_h) to the difference of two logits: α_h and a_h > 0 of Alice's tokens,
+    β_h and b_h of Bob's and of the last one.  Times all denominators it is affine in
+    E_T = Σ_{h∈T} α_h Π_{T∖h} a for T ≠ ∅ and in Π_T a for T ≠ ∅ and not of all heads: 2^{H+1} - 3 numbers.
+    Then as in `linear_read`.  It is also a polynomial of degree H in 2H numbers, whose signs at v questions
+    are at most so many (Milnor), R = Σ_{i≤2H} C(v,i).
+    """
+    H, v = sum(_heads(case)), ending(case.task)
+    need(v >= 1, "no question is free")
+    need(H <= _HEADS, f"at most {_HEADS} heads are looked at")
+    return Sides(min((1 << H + 1) - 3, _signs(H)), v, QUESTIONS)
+
+
+def one_sum(case: Case) -> Sides:
+    """One sum over the tokens decides between two answers: x and x' beside y and y' do not cross.
+
+    By `linear` without normaliser, or by one head alone with positive scores, the difference of two logits
+    is, up to a positive factor, Σ_j g(token_j, j), if the last token is always the same.  If xy and x'y' had
+    the answer a, and xy' and x'y the answer b, then A(x) + B(y) and A(x') + B(y') ≥ 0 ≥ A(x) + B(y') and
+    A(x') + B(y): both pairs have the same sum, so all are 0, and equal logits have one answer.  Two free
+    questions cross: the words 01 and 10.
+    """
+    (layer,) = _single_layer(case)
+    plain = all(part.name == "linear" and not part.sizes["normalise"] for part in layer)
+    need(plain or sum(_heads(case)) == 1, "it is about linear without normaliser, or one head")
+    s, name = case.task.sizes, case.task.name
+    if name in _CROSSED:
+        least = _CROSSED[name]
+        need(all(s[size] >= value for size, value in least.items()), "no four texts are known that cross")
+    else:
+        need(ending(case.task) >= 2, "no four texts are known that cross")
+    return Sides(1, 2, SUMS)
+
+
+_CROSSED: dict[str, dict[str, int]] = {  # by texts of their own, from these sizes on
+    "equality": {"n": 2},  # a_1 and b_1; b_n is last
+    "dyck": {"n": 4, "k": 2},  # the first two brackets, and pairs of kind 0
+    "counting": {},  # the symbol of all tokens, and the one that is asked for; threshold 1
+    "two_sum_any": {"n": 3, "M": 5},  # all but two are 1, or 2; -1 or -2; 0 is last
+    "three_sum": {"M": 5},  # the same
+}
+
+
+def _single_layer(case: Case) -> tuple[tuple[Part, ...], ...]:
+    layers = case.architecture.layers
+    need(len(layers) == 1 and all(_sized(part) for part in layers[0]), "it is about one layer of given sizes")
+    return layers
+
+
+def _heads(case: Case) -> list[int]:
+    """The heads of each part of one layer whose outputs are averages with positive weights."""
+    (layer,) = _single_layer(case)
+    for part in layer:
+        positive = part.name == "linear" and part.sizes["normalise"] and part.sizes["phi"] in _POSITIVE
+        need(part.name == "softmax" or positive, "it is about softmax heads, or normalised positive ones")
+    return [int(part.sizes["h"]) for part in layer]
+
+
+def _signs(H: int) -> int:
+    """The largest v with 2^v ≤ H(2H-1)^{2H-1}·Σ_{i≤2H} C(v,i); for larger v the left side grows faster."""
+    most = H * (2 * H - 1) ** (2 * H - 1)
+    low, high = 2 * H, 64 * H * H.bit_length() + 64
+    while high - low > 1:
+        v = (low + high) // 2
+        low, high = (v, high) if 1 << v <= most * sum(comb(v, i) for i in range(2 * H + 1)) else (low, v)
+    return low
+
+
+def ending(task: rows.Task) -> int:
+    """The free questions if the last token never changes, whoever holds the other tokens."""
+    need(task.name in _ENDING, f"no free questions of {task.name} are known that end with one token")
+    return _ENDING[task.name](task, **task.sizes)
+
+
+_ENDING: dict[str, Callable[..., int]] = {
+    "recall": lambda task, n, V, q: n,  # values; the keys stand so that key 0 has the i-th
+    "nearest_neighbor": lambda task, n, D, g: n,  # labels; the i-th point is the query, all others opposite
+    "disjointness": lambda task, n: n - 1,  # b has a single 1, and ends with 0
+    "counting": lambda task, n, S: min(n, S - 1),  # sets of symbols; threshold 1
+    # Sets of 1 … v, filled up with v+1; Bob's -i, then 0.
+    "two_sum_any": lambda task, n, M: min(n - 2, (M - 1) // 2 - 1),
+    "three_sum": lambda task, n, M: min(n - 1, (M - 1) // 2 - 1),
+    # z = 0 at the last places, of which y_2 … y_q ask; y_1 asks for one of the others.
+    "sparse_average": lambda task, n, q: n - q + 1 if q > 1 else 0,
+    "composition": lambda task, **sizes: task.N[max(len(task.N) - 2, 0)] if task.N[-1] > 1 else 0,
+    "facts": lambda task, **sizes: task.N[max(len(task.N) - 2, 0)] if task.N[-1] > 1 else 0,
+}
+EXACT: dict[str, Callable[[Case], Sides]] = {
+    "linear_read": linear_read,
+    "one_sum": one_sum,
+    "softmax_read": softmax_read,
+}
+_COQ = {  # and the tasks whose texts are checked with it
+    "linear_read": ("linear_read", "eva index"),
+    "one_sum": ("one_sum", ""),
+    "softmax_read": ("softmax_read", ""),
+}
+_WHY = {
     "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
     "at most {has}, whatever numbers it holds",
+    "one_sum": "four texts cross, and one sum over the tokens, whatever its terms, does not",
+    "softmax_read": "it asks {needs} free questions that end with one token, and so many heads that are read "
+    "by an affine map answer at most {has}",
 }
 
 
@@ -154,6 +258,6 @@ def check_exact(c: Mapping[str, Any]) -> str:
     need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
     file, tasks = _COQ[c["theorem"]]
     counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
-    why = _SIDES[c["theorem"]].format(needs=shown(needs), has=shown(has))
+    why = _WHY[c["theorem"]].format(needs=shown(needs), has=shown(has))
     what = f"{c['architecture']} cannot do {c['task']} in exact arithmetic: {why}"
     return f"{what}; by {c['theorem']}, proved in proofs/{file}.v{counted}"

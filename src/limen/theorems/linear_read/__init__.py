@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound
 from limen.core.proof import Formal
+from limen.core.quantities import many
 from limen.core.task import Task
 from limen.core.theorem import ExactTheorem, Need, NoStatement
 from limen.theorems._exact import stated_exactly
@@ -25,6 +26,12 @@ class LinearRead(ExactTheorem):
 
     def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
         return stated_exactly("linear_read", linear_read, task, architecture)
+
+    def says(self, bound: ExactBound) -> str:
+        return (
+            f"the task asks {many(bound.needs)} free questions; a state that an affine map reads answers "
+            f"at most {many(bound.has)}, whatever numbers it holds"
+        )
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         v = task.free()
