@@ -72,6 +72,7 @@ CASES: dict[str, Case] = {
         None,
     ),
     "demo orthogonal 8": (lambda out: package.demo.orthogonal(8), {"dimensions": 8}),
+    "demo precision": (lambda out: package.demo.precision(), {}),
     "demo separation 4": (lambda out: package.demo.separation(4), {"hops": 4}),
     "demo sparse two_sum(n=64,M=4096) --blocks 8,16 --bits 4": (
         lambda out: package.demo.sparse("two_sum(n=64,M=4096)", [8, 16], bits=[4]),

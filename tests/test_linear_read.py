@@ -11,6 +11,7 @@ import torch
 from fixtures.networks import random_model
 from inequalities import EXACT_INEQUALITIES
 
+from limen.commands.demo.precision import precision, trained
 from limen.core.architecture import AffineEnd, Architecture
 from limen.core.certificate import Bound, ExactBound, Fits, encode
 from limen.core.task import Task
@@ -344,6 +345,19 @@ def test_nobody_else_takes_it_for_a_cannot() -> None:
     task, stack = Task.parse("index(n=300,S=2)"), Architecture.parse("gated_delta(h=4,d=64),affine")
     assert ruled_out(task, stack) is None
     assert decide(task, stack, steps=1).answer is Answer.OPEN, "thinking aloud is not covered"
+
+
+def test_a_trained_layer_answers_no_more_strings_than_can_be_and_is_wrong_on_what_the_theorem_names() -> None:
+    """d_k = 2: all 4 strings of two bits, at most 7 of 8 of three, and one of the two named ones is wrong."""
+    met, beyond = trained(2, 2, 0), trained(2, 3, 0)
+    assert (met.right, met.strings, met.at_most, met.named) == (4, 4, 4, ())
+    assert beyond.right <= beyond.at_most == 7 < beyond.strings
+    assert len(beyond.named) == 2 and any(name.wrong for name in beyond.named)
+
+
+def test_the_table_says_what_the_theorems_say() -> None:
+    row = next(r for r in precision().rows if (r.architecture, r.task) == ("gated_delta(h=4,d=64)", "eva"))
+    assert (row.by_bits, row.exactly, row.theorem) == ((9_878, 18_494, 34_756, 65_537), 257, "linear_read")
 
 
 def test_the_text_is_kept_and_stands_at_the_end_alone() -> None:
