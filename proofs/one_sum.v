@@ -1,6 +1,7 @@
 (** One sum over the tokens: what two players' tokens add to the difference of two logits is a number of the one and a
     number of the other, up to a positive factor; so no four texts cross.  Over any ordered commutative ring. *)
-From Coq Require Import Ring Bool.
+From Coq Require Import Ring Bool List Lia Arith NArith.
+Import ListNotations.
 From Limen Require Import linear_read.
 
 Section Sum.
@@ -58,4 +59,57 @@ Proof.
   assert (D : says_a x y = says_a x y') by (apply Ht; [rewrite Z1|rewrite Z3]; ring).
   congruence.
 Qed.
+Lemma spread k u v u' v' : k * (minus F u v + minus F u' v') = minus F (k * (u + u')) (k * (v + v')).
+Proof. ring. Qed.
 End Sum.
+
+(** * A concrete verdict: two strings of n bits, compared by one sum over their tokens *)
+(** what each token adds to the logit of an answer, given the last token; [tall] is a norm's and a normaliser's factor *)
+Record summing (F : numbers) := Summing {
+  of_a : nat -> nat -> nat -> nat -> num F;
+  of_b : nat -> nat -> nat -> nat -> num F;
+  tall : list nat -> list nat -> num F;
+  tall_pos : forall s t, less F (zero F) (tall s t) }.
+(** Σ_i g i s_i, places counted from k *)
+Fixpoint added (F : numbers) (g : nat -> nat -> num F) (k : nat) (s : list nat) : num F :=
+  match s with nil => zero F | cons x s => plus F (g k x) (added F g (S k) s) end.
+Definition summed (F : numbers) (M : summing F) (s t : list nat) (a : nat) : num F :=
+  times F (tall F M s t) (plus F (added F (of_a F M a (last t 0)) 0 s) (added F (of_b F M a (last t 0)) 0 t)).
+Definition tells_equal (F : numbers) (M : summing F) (n : nat) : Prop :=
+  forall s t, length s = n -> length t = n -> (forall x, In x (s ++ t) -> x < 2) ->
+  first_largest F 2 (summed F M s t) (if list_eq_dec Nat.eq_dec s t then 1 else 0).
+
+Theorem one_sum_equality (F : numbers) (M : summing F) n : 2 <= n -> ~ tells_equal F M n.
+Proof.
+  intros Hn Ok. destruct n as [|[|n]]; [lia|lia|].
+  set (str := fun x : bool => (if x then 1 else 0) :: repeat 1 (S n)).
+  assert (Len : forall x, length (str x) = S (S n)) by (intros x; cbn; now rewrite repeat_length).
+  assert (Bits : forall x y z, In z (str x ++ str y) -> z < 2).
+  { intros x y z Hz. apply in_app_iff in Hz as [Hz|Hz]; (destruct Hz as [<-|Hz]; [destruct x, y; cbn; lia|]; apply repeat_spec in Hz; lia). }
+  assert (Last : forall y, last (str y) 0 = 1).
+  { intros y. unfold str. cbn [repeat]. clear. induction n as [|n IH]; [reflexivity|]. cbn [repeat] in *. exact IH. }
+  set (A := fun x => minus F (added F (of_a F M 1 1) 0 (str x)) (added F (of_a F M 0 1) 0 (str x))).
+  set (B := fun y => minus F (added F (of_b F M 1 1) 0 (str y)) (added F (of_b F M 0 1) 0 (str y))).
+  assert (D : forall x y, times F (tall F M (str x) (str y)) (plus F (A x) (B y))
+      = minus F (summed F M (str x) (str y) 1) (summed F M (str x) (str y) 0)).
+  { intros x y. unfold summed, A, B. rewrite Last. apply spread. }
+  assert (Eq : forall x y : bool, (if list_eq_dec Nat.eq_dec (str x) (str y) then 1 else 0) = if Bool.eqb x y then 1 else 0).
+  { intros x y. destruct (list_eq_dec Nat.eq_dec (str x) (str y)) as [E|N], x, y; cbn; try reflexivity; try (now elim N); discriminate E. }
+  refine (one_sum F A B (fun x y => tall F M (str x) (str y)) Bool.eqb _ _ _ _ true false true false _).
+  - intros x y. apply tall_pos.
+  - intros x y E. rewrite D. specialize (Ok (str x) (str y) (Len x) (Len y) (Bits x y)). rewrite Eq, E in Ok.
+    destruct (Ok 0 ltac:(lia)) as [G _]. intros L. apply (proj1 (minus_neg F _ _)) in L.
+    now apply (less_irrefl F (summed F M (str x) (str y) 0)), (less_trans F _ _ _ (G ltac:(lia))).
+  - intros x y E. rewrite D. specialize (Ok (str x) (str y) (Len x) (Len y) (Bits x y)). rewrite Eq, E in Ok.
+    destruct (Ok 1 ltac:(lia)) as [_ G]. intros L. apply (proj1 (minus_pos F _ _)) in L. now apply G; [lia|].
+  - intros x y x' y' Z Z'. rewrite D in Z, Z'.
+    assert (T : forall x y, minus F (summed F M (str x) (str y) 1) (summed F M (str x) (str y) 0) = zero F -> Bool.eqb x y = false).
+    { intros u v E0. destruct (Bool.eqb u v) eqn:E; [exfalso|reflexivity].
+      specialize (Ok (str u) (str v) (Len u) (Len v) (Bits u v)). rewrite Eq, E in Ok. destruct (Ok 0 ltac:(lia)) as [G _].
+      specialize (G ltac:(lia)). apply (proj2 (minus_pos F _ _)) in G. rewrite E0 in G. now apply less_irrefl in G. }
+    now rewrite (T _ _ Z), (T _ _ Z').
+  - now repeat split.
+Qed.
+Theorem cannot_be_equal_summed (n : N) : (2 <=? n)%N = true ->
+  forall (F : numbers) (M : summing F), ~ tells_equal F M (N.to_nat n).
+Proof. intros H F M. apply one_sum_equality. apply N.leb_le in H. lia. Qed.

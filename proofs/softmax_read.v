@@ -1,7 +1,7 @@
 (** Softmax heads that an affine map reads: H heads answer at most 2^(H+1) - 3 free questions that end with one token,
     whatever their numbers.  Over any ordered commutative ring. *)
-From Coq Require Import List Ring Lia Arith Bool.
-From Limen Require Import linear_read.
+From Coq Require Import List Ring Lia Arith Bool NArith FinFun.
+From Limen Require Import linear_read one_sum.
 Import ListNotations.
 
 (** What one head gets: sums of weighted values and of weights, of Alice's tokens and of all others. *)
@@ -130,3 +130,114 @@ Proof.
   rewrite Mid. unfold f, dot, places. cbn [fold_right]. unfold q at 2, w at 2. ring.
 Qed.
 End Heads.
+
+(** * A concrete verdict: n keys and n values in tokens of their own, and one key that is asked for *)
+(** Weights and values of the tokens that hold values, that hold keys, and of the last one, by head; [rest] is what the
+    last token itself adds, [factor] a norm's over the product of all normalisers. *)
+Record softmax_layer (F : numbers) := SoftmaxLayer {
+  wv : nat -> nat -> nat -> nat -> num F; wk : nat -> nat -> nat -> nat -> num F; wl : nat -> nat -> num F;
+  uv : nat -> nat -> nat -> nat -> nat -> num F; uk : nat -> nat -> nat -> nat -> nat -> num F; ul : nat -> nat -> nat -> num F;
+  rest_of : nat -> nat -> num F; factor : list nat -> list nat -> nat -> num F;
+  factor_pos : forall vs ks k, less F (zero F) (factor vs ks k) }.
+
+Section Recall.
+Variables (F : numbers) (M : softmax_layer F) (H : nat).
+Local Notation "x + y" := (plus F x y).
+Local Notation "x * y" := (times F x y).
+Local Notation "x - y" := (minus F x y).
+Add Ring Fq : (num_ring F).
+(** a head as the value tokens and the key tokens make it, what it adds being [u], [u'] and [u''] *)
+Definition made (k h : nat) u u' u'' : head F (list nat) (list nat) := Head F (list nat) (list nat)
+  (added F (fun i x => wv F M h k i x * u i x) O) (added F (wv F M h k) O)
+  (fun ks => added F (fun i x => wk F M h k i x * u' i x) O ks + wl F M h k * u'')
+  (fun ks => added F (wk F M h k) O ks + wl F M h k).
+Definition heads_of (k a : nat) := map (fun h => made k h (uv F M a h k) (uk F M a h k) (ul F M a h k)) (seq O H).
+Definition recall_logit (vs ks : list nat) (k a : nat) : num F :=
+  factor F M vs ks k * (above F _ _ (heads_of k a) ks vs + rest_of F M a k * below F _ _ (heads_of k a) ks vs).
+Definition recalls (n V : nat) : Prop := forall vs ks i, length vs = n -> length ks = n -> NoDup ks ->
+  (forall x, In x (vs ++ ks) -> x < V) -> i < n -> first_largest F V (recall_logit vs ks (nth i ks O)) (nth i vs O).
+
+Definition apart (k : nat) := map (fun h => made k h (fun i x => uv F M 0 h k i x - uv F M 1 h k i x)
+  (fun i x => uk F M 0 h k i x - uk F M 1 h k i x) (ul F M 0 h k - ul F M 1 h k)) (seq O H).
+Lemma added_minus g g' m s : added F (fun i x => g i x * (m i x - g' i x)) O s
+  = added F (fun i x => g i x * m i x) O s - added F (fun i x => g i x * g' i x) O s.
+Proof. generalize O. induction s as [|x s IH]; intros k; cbn; [ring|]. rewrite IH. ring. Qed.
+Lemma difference ks vs k :
+  below F _ _ (heads_of k 0) ks vs = below F _ _ (apart k) ks vs /\ below F _ _ (heads_of k 1) ks vs = below F _ _ (apart k) ks vs
+  /\ above F _ _ (heads_of k 0) ks vs - above F _ _ (heads_of k 1) ks vs = above F _ _ (apart k) ks vs.
+Proof.
+  unfold heads_of, apart. induction (seq O H) as [|h hs (B0 & B1 & A)]; cbn [map below above]; [repeat split; ring|].
+  rewrite B0, B1. split; [reflexivity|]. split; [reflexivity|]. rewrite <- A. cbn [values_of weights_of other_values other_weights made].
+  rewrite !added_minus. ring.
+Qed.
+(** the key 0 stands at place i *)
+Definition keys_at (n i : nat) : list nat := map (fun j => if j =? i then 0 else if j =? 0 then i else j) (seq O n).
+Lemma keys_at_nth n i : i < n -> nth i (keys_at n i) O = 0.
+Proof.
+  intros Hi. unfold keys_at. rewrite (nth_indep _ O ((fun j => if j =? i then 0 else if j =? 0 then i else j) O)) by now rewrite map_length, seq_length.
+  rewrite (map_nth (fun j => if j =? i then 0 else if j =? 0 then i else j)), seq_nth by exact Hi. cbn [Nat.add]. now rewrite Nat.eqb_refl.
+Qed.
+Lemma keys_at_NoDup n i : NoDup (keys_at n i).
+Proof.
+  apply FinFun.Injective_map_NoDup; [|apply seq_NoDup]. intros x y E.
+  destruct (Nat.eqb_spec x i), (Nat.eqb_spec y i), (Nat.eqb_spec x 0), (Nat.eqb_spec y 0); lia.
+Qed.
+
+Theorem recall_bound n V : 1 <= H -> 1 <= n -> n <= V -> 2 <= V -> recalls n V -> n <= 2 ^ S H - 3.
+Proof.
+  intros HH Hn HnV HV Ok.
+  set (Pre := {bs : list bool | length bs = n}). set (word := fun p : Pre => symbols (proj1_sig p)).
+  set (at_ := fun x => Nat.min x (n - 1)).
+  assert (Hat : forall x, at_ x < n) by (intros x; unfold at_; lia).
+  set (diff := fun (x : nat) (p : Pre) => recall_logit (word p) (keys_at n (at_ x)) 0 0 - recall_logit (word p) (keys_at n (at_ x)) 0 1).
+  set (answer := fun (x : nat) (p : Pre) => nth (at_ x) (word p) O =? 0).
+  assert (Right : forall x p, first_largest F V (recall_logit (word p) (keys_at n (at_ x)) 0) (nth (at_ x) (word p) O)).
+  { intros x p. pose proof (Ok (word p) (keys_at n (at_ x)) (at_ x)) as G. rewrite keys_at_nth in G by apply Hat.
+    apply G; [| |apply keys_at_NoDup| |apply Hat]; clear G.
+    - unfold word, symbols. rewrite map_length. exact (proj2_sig p).
+    - unfold keys_at. now rewrite map_length, seq_length.
+    - intros y Hy. apply in_app_iff in Hy as [Hy|Hy].
+      + unfold word, symbols in Hy. apply in_map_iff in Hy as ([] & <- & _); lia.
+      + unfold keys_at in Hy. apply in_map_iff in Hy as (j & <- & Hj). apply in_seq in Hj. pose proof (Hat x).
+        destruct (j =? at_ x), (j =? 0); lia. }
+  assert (Bit : forall x p, nth (at_ x) (word p) O = 0 \/ nth (at_ x) (word p) O = 1).
+  { intros x p. destruct (nth_in_or_default (at_ x) (word p) O) as [Hx|Hx]; [|now left].
+    unfold word, symbols in Hx |- *. apply in_map_iff in Hx as ([] & E' & _); rewrite <- E'; auto. }
+  assert (One : forall x p, nth (at_ x) (word p) O = 1 -> less F (diff x p) (zero F)).
+  { intros x p E. pose proof (Right x p) as G. rewrite E in G. apply (proj2 (minus_neg F _ _)).
+    destruct (G 0 ltac:(lia)) as [G' _]. apply G'. lia. }
+  assert (L : length (apart 0) = H) by (unfold apart; now rewrite map_length, seq_length).
+  rewrite <- L. rewrite <- (seq_length n O).
+  pose (lift := fun h : head F (list nat) (list nat) => Head F Pre nat (fun p => values_of h (word p)) (fun p => weights_of h (word p))
+    (fun x => other_values h (keys_at n (at_ x))) (fun x => other_weights h (keys_at n (at_ x)))).
+  assert (Lift : forall hs x p, below F _ _ (map lift hs) x p = below F _ _ hs (keys_at n (at_ x)) (word p)
+      /\ above F _ _ (map lift hs) x p = above F _ _ hs (keys_at n (at_ x)) (word p)).
+  { intros hs x p. induction hs as [|h hs (IB & IA)]; cbn [map below above]; [now split|]. rewrite IB, IA. now split. }
+  rewrite <- (map_length lift (apart 0)).
+  apply (softmax_read F Pre nat (map lift (apart 0)) (rest_of F M 0 0 - rest_of F M 1 0)
+    (fun x p => factor F M (word p) (keys_at n (at_ x)) 0) diff answer).
+  - intros x p. split; [apply factor_pos|]. unfold diff, recall_logit. destruct (Lift (apart 0) x p) as [-> ->].
+    destruct (difference (keys_at n (at_ x)) (word p) 0) as (B0 & B1 & <-). rewrite B0, B1. ring.
+  - intros x p E. apply Nat.eqb_eq in E. pose proof (Right x p) as G. rewrite E in G. intros Ls.
+    apply (proj1 (minus_neg F _ _)) in Ls. destruct (G 1 ltac:(lia)) as [_ G']. now apply G'; [lia|].
+  - intros x p E. apply Nat.eqb_neq in E. destruct (Bit x p) as [B|B]; [contradiction|]. intros Ls.
+    apply (less_irrefl F (zero F)), (less_trans F _ (diff x p)); [exact Ls|now apply One].
+  - assert (T : forall x p, diff x p = zero F -> nth (at_ x) (word p) O = 0).
+    { intros x p Z. destruct (Bit x p) as [B|B]; [exact B|]. pose proof (One x p B) as G. rewrite Z in G. now apply less_irrefl in G. }
+    intros x p p' Z Z'. unfold answer. now rewrite (T x p Z), (T x p' Z').
+  - intros E. apply (f_equal (@length _)) in E. rewrite map_length, L in E. cbn in E. lia.
+  - intros bs Hbs. rewrite seq_length in Hbs. exists (exist _ bs Hbs). unfold answer, word. cbn [proj1_sig].
+    transitivity (map (fun i => nth i (symbols bs) O =? 0) (seq O (length bs))); [|apply answers_back].
+    rewrite Hbs. apply map_ext_in. intros i Hi. apply in_seq in Hi. unfold at_. now replace (Nat.min i (n - 1)) with i by lia.
+Qed.
+End Recall.
+
+Theorem cannot_recall_by_heads (H n V : N) : ((1 <=? H) && (2 ^ (H + 1) - 3 <? n) && (2 * n <=? V))%N = true ->
+  forall (F : numbers) (M : softmax_layer F), ~ recalls F M (N.to_nat H) (N.to_nat n) (N.to_nat V).
+Proof.
+  intros C F M R. apply andb_true_iff in C as [C HV]. apply andb_true_iff in C as [HH Hn].
+  apply N.leb_le in HH, HV. apply N.ltb_lt in Hn. apply recall_bound in R; try lia.
+  assert (E : 2 ^ S (N.to_nat H) = N.to_nat (2 ^ (H + 1))).
+  { rewrite N2Nat.inj_pow. f_equal. lia. }
+  rewrite E in R. lia.
+Qed.

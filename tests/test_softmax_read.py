@@ -275,7 +275,16 @@ def test_the_kernel_accepts_it_as_it_is_and_no_forgery(what: str) -> None:
         Task.parse("recall(n=600)"), Architecture.parse("softmax(h=8,d=64),affine")
     )
     assert isinstance(bound, ExactBound) and bound.excludes and derive(encode(bound), None).valid
+    assert derive(encode(bound), None).says.endswith("proved in prose"), "signs are counted"
     assert not _accepted(json.loads(encode(bound)) | FORGED[what])
+
+
+def test_up_to_five_heads_coq_has_it_and_from_six_on_signs_are_fewer() -> None:
+    for h in range(1, 9):
+        stack = Architecture.parse(f"softmax(h={h},d=4),affine")
+        bound = _theorem("softmax_read").exact(Task.parse("recall(n=600)"), stack)
+        assert isinstance(bound, ExactBound) and (bound.has == 2 ** (h + 1) - 3) == (h <= 5)
+        assert derive(encode(bound), None).says.endswith("softmax_read.v") == (h <= 5)
 
 
 def _accepted(fields: dict[str, object]) -> bool:

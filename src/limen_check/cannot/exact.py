@@ -19,7 +19,7 @@ from limen_check.cannot.depth import Case, Sides
 from limen_check.files import expect, need, shown
 
 QUESTIONS, SUMS = "questions", "sums"  # what these theorems count: free questions; sums over the tokens
-_HEADS = 256  # for which signs of polynomials are counted
+_HEADS, _BY_SIGNS = 256, 6  # heads for which signs of polynomials are counted; from which on that is less
 _POSITIVE = ("elu1", "exp", "taylor")  # feature maps whose scores are all above 0
 Free = tuple[int, int]  # free questions, and the tokens before the cut
 
@@ -229,8 +229,8 @@ EXACT: dict[str, Callable[[Case], Sides]] = {
 }
 _COQ = {  # and the tasks whose texts are checked with it
     "linear_read": ("linear_read", "eva index"),
-    "one_sum": ("one_sum", ""),
-    "softmax_read": ("softmax_read", ""),
+    "one_sum": ("one_sum", "equality"),
+    "softmax_read": ("softmax_read", "recall"),
 }
 _WHY = {
     "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
@@ -258,6 +258,9 @@ def check_exact(c: Mapping[str, Any]) -> str:
     need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
     file, tasks = _COQ[c["theorem"]]
     counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
+    parts = architecture.read(c["architecture"]).layers[-1]
+    signs = c["theorem"] == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
+    proved = "prose" if signs else f"proofs/{file}.v{counted}"
     why = _WHY[c["theorem"]].format(needs=shown(needs), has=shown(has))
     what = f"{c['architecture']} cannot do {c['task']} in exact arithmetic: {why}"
-    return f"{what}; by {c['theorem']}, proved in proofs/{file}.v{counted}"
+    return f"{what}; by {c['theorem']}, proved in {proved}"

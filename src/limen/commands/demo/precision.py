@@ -81,7 +81,7 @@ class TrainedLayer(msgspec.Struct, frozen=True, kw_only=True):
     named: tuple[NamedString, ...]  # none where the theorem rules nothing out
 
 
-class PrecisionReport(Report, frozen=True, kw_only=True, tag="limen/precision/1"):
+class PrecisionReport(Report, frozen=True, kw_only=True, tag="limen/demo precision/1"):
     """The table, and the layers that were trained."""
 
     bits: tuple[int, ...]

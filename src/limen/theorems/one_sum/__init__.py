@@ -18,6 +18,7 @@ class OneSum(ExactTheorem):
     """No inequality between sizes: four texts that cross are too many for one sum."""
 
     formal = (
+        Formal("one_sum.v", "cannot_be_equal_summed", "equality: concrete verdicts"),
         Formal(
             "one_sum.v", "one_sum", "no sum of two parts' numbers decides what crosses, over any ordered ring"
         ),

@@ -18,7 +18,10 @@ from limen_check.cannot.exact import softmax_read
 class SoftmaxRead(ExactTheorem):
     """v ≤ 2^{H+1} - 3, and from six heads on fewer, by counting the signs of polynomials; no free sizes."""
 
-    formal = (Formal("softmax_read.v", "softmax_read", "v ≤ 2^{H+1} - 3, for any numbers of H heads"),)
+    formal = (
+        Formal("softmax_read.v", "softmax_read", "v ≤ 2^{H+1} - 3, for any numbers of H heads"),
+        Formal("softmax_read.v", "cannot_recall_by_heads", "recall of one key: concrete verdicts"),
+    )
 
     def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
         return stated_exactly("softmax_read", softmax_read, task, architecture)
