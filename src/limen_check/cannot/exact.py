@@ -10,6 +10,7 @@ them some text before the cut has these answers.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import comb
 from typing import Any
 
@@ -193,6 +194,7 @@ def _heads(case: Case) -> list[int]:
     return [int(part.sizes["h"]) for part in layer]
 
 
+@lru_cache(maxsize=64)
 def _signs(H: int) -> int:
     """The largest v with 2^v ≤ H(2H-1)^{2H-1}·Σ_{i≤2H} C(v,i); for larger v the left side grows faster."""
     most = H * (2 * H - 1) ** (2 * H - 1)
