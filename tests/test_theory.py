@@ -30,6 +30,7 @@ BRUTE_FORCE = {
     "hidden_tokens": [
         "test_hidden_tokens.py::test_every_order_of_scores_confuses_two_texts_if_fewer_are_read_than_needed"
     ],
+    "last_read": ["test_last_read.py::test_no_more_words_are_answered_than_are_counted"],
     "linear_read": ["test_linear_read.py::test_every_word_is_answered_by_some_prefix"],
     "log_linear_state": [
         "test_rows.py::test_the_closed_form_counts_what_all_inputs_show",

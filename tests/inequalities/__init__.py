@@ -13,6 +13,7 @@ from inequalities import (
     block_messages,
     composition_depth,
     hidden_tokens,
+    last_read,
     linear_read,
     log_linear_state,
     one_layer_cut,
@@ -49,6 +50,7 @@ INEQUALITIES: dict[str, Callable[[Case], Sides | Accuracy | NoStatement]] = {
 
 
 EXACT_INEQUALITIES: dict[str, Callable[[Case], Sides | NoStatement]] = {
+    "last_read": last_read.inequality,
     "linear_read": linear_read.inequality,
     "one_sum": one_sum.inequality,
     "softmax_read": softmax_read.inequality,

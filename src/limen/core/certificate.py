@@ -164,7 +164,7 @@ class ExactBound(Certificate, frozen=True, kw_only=True, tag="exact_bound"):
     architecture: str
     theorem: str
     arithmetic: Literal["exact"] = "exact"
-    unit: Literal["questions", "sums"]
+    unit: Literal["questions", "sums", "bits"]
     needs: int
     has: int
 

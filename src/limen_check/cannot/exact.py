@@ -20,6 +20,7 @@ from limen_check.cannot.depth import Case, Sides
 from limen_check.files import expect, need, shown
 
 QUESTIONS, SUMS = "questions", "sums"  # what these theorems count: free questions; sums over the tokens
+_NUMBERS = 1 << 13  # of a last layer whose words are counted
 _HEADS, _BY_SIGNS = 256, 6  # heads for which signs of polynomials are counted; from which on that is less
 _POSITIVE = ("elu1", "exp", "taylor")  # feature maps whose scores are all above 0
 Free = tuple[int, int]  # free questions, and the tokens before the cut
@@ -38,6 +39,42 @@ def linear_read(case: Case) -> Sides:
     numbers, reach = _state(case)
     v, t = _free(case.task, reach)
     return Sides(sum(count(t) for count in numbers), v, QUESTIONS)
+
+
+def last_read(case: Case) -> Sides:
+    """2^v ≤ 2^S·R(k, v): states below the last layer in bits, S in all; the last one free of precision.
+
+    Given what all lower layers, windows and convolutions keep at the cut, later tokens act on the last
+    layer's matrices as in `linear_read`, k numbers.  So of the v questions no k+1 are answered in all ways,
+    and all are answered in at most R(k, v) = Σ_{i≤k} C(v, i) ways (Sauer).  For all states below: 2^S times.
+    """
+    *before, last = case.architecture.layers
+    parts = case.architecture.counted
+    need(bool(before), "it is about two layers or more")
+    need(not any(part.full for part, _ in parts), "some layer keeps every token")
+    need(all(_sized(part) for part in last), "the sizes of the last layer must be given")
+    recurrent = [part for part in last if part.name != "window"]
+    need(bool(recurrent), "the last layer has no recurrence")
+    v, t = _free(case.task, 0)
+    for part, _ in parts:
+        part.bits(case.task.length)  # it reads the whole text
+    k = sum(_numbers(part, len(last) == 1)(t) for part in recurrent)
+    need(k <= _NUMBERS, f"at most {_NUMBERS} numbers of the last layer are looked at")
+    caches = sum(_cache(part) for part in recurrent)
+    kept = sum(part.bits(t) for part in last if part.name == "window")
+    below = sum(part.bits(t) for layer in before for part in layer)
+    total = term = 1
+    for i in range(min(k, v)):
+        term = term * (v - i) // (i + 1)
+        total += term
+    return Sides(below + kept + caches + total.bit_length() - 1, v, "bits")
+
+
+def _cache(part: Part) -> int:
+    """Bits of the rows that a short convolution still needs."""
+    a = part.sizes
+    rows_ = a["d"] if part.name == "mamba" else a.get("h", 0) * (2 * a.get("d_k", 0) + a.get("d", 0))
+    return int((a.get("c", 1) - 1) * rows_ * a["p"])
 
 
 def _state(case: Case) -> tuple[list[Callable[[int], int]], int]:
@@ -225,16 +262,20 @@ _ENDING: dict[str, Callable[..., int]] = {
     "facts": lambda task, **sizes: task.N[max(len(task.N) - 2, 0)] if task.N[-1] > 1 else 0,
 }
 EXACT: dict[str, Callable[[Case], Sides]] = {
+    "last_read": last_read,
     "linear_read": linear_read,
     "one_sum": one_sum,
     "softmax_read": softmax_read,
 }
 _COQ = {  # and the tasks whose texts are checked with it
+    "last_read": ("", ""),
     "linear_read": ("linear_read", "eva index"),
     "one_sum": ("one_sum", "equality"),
     "softmax_read": ("softmax_read", "recall"),
 }
 _WHY = {
+    "last_read": "it needs {needs} bits, and the states below the last layer, with all words that the last "
+    "one answers by an affine map, whatever numbers it holds, have at most {has}",
     "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
     "at most {has}, whatever numbers it holds",
     "one_sum": "four texts cross, and one sum over the tokens, whatever its terms, does not",
@@ -262,7 +303,7 @@ def check_exact(c: Mapping[str, Any]) -> str:
     counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
     parts = architecture.read(c["architecture"]).layers[-1]
     signs = c["theorem"] == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
-    proved = "prose" if signs else f"proofs/{file}.v{counted}"
+    proved = "prose" if signs or not file else f"proofs/{file}.v{counted}"
     why = _WHY[c["theorem"]].format(needs=shown(needs), has=shown(has))
     what = f"{c['architecture']} cannot do {c['task']} in exact arithmetic: {why}"
     return f"{what}; by {c['theorem']}, proved in {proved}"
