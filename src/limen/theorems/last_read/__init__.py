@@ -1,4 +1,4 @@
-"""Of a stack of recurrences the last state is worth its keys alone, if only an affine map reads it."""
+"""The last state of a stack of recurrences is worth its keys alone, if only an affine map reads it."""
 
 from __future__ import annotations
 
