@@ -11,7 +11,7 @@ from pathlib import Path
 import inequalities
 import pytest
 from fixtures.drawn_bounds import ROUTES, Draw
-from inequalities import INEQUALITIES, agree, at, stated
+from inequalities import EXACT_INEQUALITIES, INEQUALITIES, agree, at, stated
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
@@ -24,6 +24,7 @@ from limen.theorems import Case
 from limen.theorems.block_cut import BlockCut
 from limen_check.cannot import bound
 from limen_check.cannot.bound import THEOREMS
+from limen_check.cannot.exact import EXACT
 
 CASES = 1500
 BLOCKS = 400
@@ -76,7 +77,8 @@ def test_both_versions_say_the_same_of_blocks() -> None:
 
 
 def test_every_theorem_has_both_versions() -> None:
-    assert set(ids("theorems")) == set(INEQUALITIES) == set(THEOREMS)
+    assert set(ids("theorems")) == {*INEQUALITIES, *EXACT_INEQUALITIES} == {*THEOREMS, *EXACT}
+    assert not EXACT.keys() & THEOREMS.keys(), "a bound in exact arithmetic is never one in bits"
 
 
 def test_a_difference_of_one_bit_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,10 @@ class TwoSumAny(ModularSums):
             fill = np.where(asking == -lone % M, fill, lone)
         return np.column_stack([asking] + [fill] * (self.length - self.cut - 1))
 
+    def free(self, known: int = 0) -> int:
+        """Any set of values below M/2 but one that fills up; all later tokens are -v."""
+        return max(min(self.cut - known, (self.M - 1) // 2 - 1), 0)
+
     def rows(self, t: int) -> Count:
         """Every set of values without a pair that t tokens can have; from two tokens on, that there is one.
 

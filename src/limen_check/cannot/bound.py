@@ -275,6 +275,7 @@ def check_bound(c: Mapping[str, Any]) -> str:
 def check_machine(c: Mapping[str, Any]) -> str:
     """The sentence that is proved: two stages of ReLU follow any table over numbers 0 and 1."""
     task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
+    need(stack.affine is None, "which readout such a machine needs is not said")
     free = "relu_rnn"  # of others the rule limits what a state may hold: an lstm's h is σ(o)⊙tanh(c)
     said = [part.said for part, _ in stack.counted if part.said is not None and part.name == free]
     need(bool(said), "there is no relu_rnn of which only the bits are said")
