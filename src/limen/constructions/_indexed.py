@@ -1,15 +1,15 @@
 r"""Two strings of n bits, compared by two layers of a token index that reads ONE token.
 
-    layer 1, at b_i:    I_j = ⟨T(place of j), T(place of i)⟩ + first_j        D + 1 at a_i, at most D elsewhere
-    layer 2, at b_n:    I_j = 2·flaw_j + first_j                              2 at a flaw, 1 in the first half, or 0
+    layer 1, at b_i:    I_j = ⟨T(place of j), T(place of i)⟩ + first_j     D + 1 at a_i, at most D elsewhere
+    layer 2, at b_n:    I_j = 2·flaw_j + first_j                           2 at a flaw, 1 in the first half
 
 T writes a place in D = ⌈log₂n⌉ signs; first_j marks the first half.
 
-Why it works.  In the first layer every token reads the bit of the first half at its own place, and nothing else:
-a_i itself, or for b_i the token a_i, which leads b_i by 1 and all others by 2 or more.  ReLUs make the flaw of
-it, as in _halves.py: exactly 1 where the two bits are at fault, else 0, also in the first half.  In the second
-layer the last token reads one with a flaw, if there is any, and its value is 1; else one of the first half,
-with the value 0.  Scores are small whole numbers, and what is read is exact.
+Why it works.  In the first layer every token reads the bit of the first half at its own place, and nothing
+else: a_i reads itself, b_i reads a_i, which leads b_i by 1 and all others by 2 or more.  ReLUs make the flaw
+of it, as in _halves.py: exactly 1 where the two bits are at fault, else 0, also in the first half.  In the
+second layer the last token reads one with a flaw, if there is any, and its value is 1; else one of the first
+half, with the value 0.  Scores are small whole numbers, and what is read is exact.
 
 One such layer would have to read n - 1 tokens (hidden_tokens).
 """

@@ -58,7 +58,7 @@ class ResidueWords:
 
     @property
     def signs(self) -> CodedPart:
-        """The same digits as signs, half as long: the product of two such words is 2b - 2·(their distance)."""
+        """The same digits as signs, half as long: the product of two words is 2b - 2·(their distance)."""
         return self._field("signs", _signs)
 
     def signs_of_partner(self, s: int) -> CodedPart:

@@ -6,9 +6,10 @@ T writes the residues modulo m and m+1 as 2b signs (_residues.py), b = ⌈log₂
 key of 2b signs and two marks, so 2b + 2 numbers.
 
 Why it works.  ⟨T, T'⟩ = 2b - 2H, H the Hamming distance: the ReLU is 2 for the partner and 0 for any other
-token.  So I is 2 for partners, 1 for the query itself and 0 elsewhere.  The one token that is read is a partner, if
-there is any, and its value is 1; else it is the query's own, with the value 0.  What is read is 0 or 1 exactly,
-at any length: no softmax has to be sharp, for it is over one token.  The index scores are small whole numbers.
+token.  So I is 2 for partners, 1 for the query itself and 0 elsewhere.  The one token that is read is a
+partner, if there is any, and its value is 1; else it is the query's own, with the value 0.  What is read is 0
+or 1 exactly, at any length: no softmax has to be sharp, for it is over one token.  The index scores are small
+whole numbers.
 
 One head of size 1, two index heads.  Blocks cannot do this: the message of a block is about all of its tokens
 [ye2026], an index key is about one [deepseek2025dsa].

@@ -53,6 +53,11 @@ def _three_sum(t: int, n: int, M: int) -> Count:
     return max(A, one(M, exact=False), key=Count.bits)
 
 
+def quartered(M: int, most: int, yes: int) -> Count:
+    """Sets of 1 … most values, the least of which is 1 and the largest K = ⌊(M-1)/4⌋; and `yes` more."""
+    return sets((M - 1) // 4, most, 1, lambda s: 1 if s else yes)
+
+
 def without_pairs(M: int, selves: int, most: int, empty: int) -> Count:
     """Sets of s ≥ 1 halves of couples {v,-v} modulo M and some of the `selves` with v = -v, `most` in all;
     one of the s is repeated to fill up.  And so many more.
@@ -146,6 +151,8 @@ _ROWS: dict[str, Callable[..., Count]] = {
     "index": lambda t, n, S: one(S, t),
     "two_sum": _two_sum,
     "three_sum": _three_sum,
+    # Sets of values up to K; then or before 2K, and M-2K-a, which asks for a.  Or three 0: always yes.
+    "match3": lambda t, n, M: quartered(M, min(t, n - 2), int(t > 2))._replace(exact=False),
     # Sets without a pair; alone, t values with v = -v; and, from two tokens on, that there is a pair.
     "two_sum_any": lambda t, n, M: without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)),
     "equality": _halves,

@@ -1,4 +1,4 @@
-"""R30: a token index that chooses one token, k = 1, so what is read is its value: hard attention by index scores."""
+"""R30: a token index that chooses one token, k = 1: its value is read, so it is hard attention by index."""
 
 from fractions import Fraction
 from itertools import product
@@ -16,7 +16,7 @@ from limen_check.text import Call
 
 
 def shapes(call: Call, width: int) -> Shapes:
-    """Beside the projections: h_i index queries of d_i numbers, one index key, and how much each head counts."""
+    """Beside the projections: h_i index queries of d_i numbers, an index key, how much each counts."""
     h_i, d_i = call.number("h_i"), call.number("d_i")
     call.number("k")
     return softmax.shapes(call, width) | {"IQ": (width, h_i * d_i), "IK": (width, d_i), "IW": (width, h_i)}
@@ -27,7 +27,8 @@ def top_k(s: State, at: str, call: Call) -> Vecs:
     d_i, IQ = call.number("d_i"), s.matrix(f"{at}.IQ")
     keys = {d.name: s.x[d.name].times(s.matrix(f"{at}.IK"), s.f) for d in s.text}
     queries = {
-        name: [x.times(cut(IQ, j * d_i, d_i), s.f) for j in range(call.number("h_i"))] for name, x in s.x.items()
+        name: [x.times(cut(IQ, j * d_i, d_i), s.f) for j in range(call.number("h_i"))]
+        for name, x in s.x.items()
     }
     counts = {name: x.times(s.matrix(f"{at}.IW"), s.f) for name, x in s.x.items()}
     for name, heads in queries.items():
@@ -61,7 +62,9 @@ class Index(Ask):
     @property
     def largest(self) -> Fraction:
         """At least every ⟨q, k⟩, before it is rounded."""
-        sizes = (sum((form.cap * k[i].cap for i, form in self.q.forms.items()), ZERO) for k in self.key.values())
+        sizes = (
+            sum((form.cap * k[i].cap for i, form in self.q.forms.items()), ZERO) for k in self.key.values()
+        )
         return max(sizes, default=ZERO)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
