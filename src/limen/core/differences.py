@@ -232,7 +232,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “Limitations”",
         "not learnable sparse patterns (e.g., DSA)",
-        "Limen has a separate bound for selection by index keys.",
+        "Limen has bounds for selection by index keys (token_index, hidden_tokens), and weights: one layer "
+        "that reads one token does 2-Sum.",
         ("two_sum",),
         "a token index",
     ),

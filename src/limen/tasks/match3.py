@@ -93,8 +93,9 @@ class Match3(ModularSums):
     def rows(self, t: int) -> Count:
         """At least Σ_{s=1}^{min(t,n-2)} C(K,s) + [t ≥ 3], K = ⌊(M-1)/4⌋.
 
-        A prefix is a set A of values in 1 … K, and 2K if only one token is to come.  M-2K-a asks with 2K whether
-        a is in A; before it come repetitions of what the other of two sets holds.  Or there is a triple already.
+        A prefix is a set A of values in 1 … K, and 2K if only one token is to come.  M-2K-a asks with 2K
+        whether a is in A; before it come repetitions of what the other of two sets holds.  Or there is a
+        triple already.
         """
         K, sizes = (self.M - 1) // 4, min(t, self.n - 2)
         if t == 0:
