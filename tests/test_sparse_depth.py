@@ -40,7 +40,7 @@ class Head(NamedTuple):
 def layer(heads: list[Head]) -> list[NDArray[np.float64]]:
     """What `BlockSparse` reads in each head, at every token, in float64; messages only choose blocks."""
     d_k, d = max(h.key.shape[1] for h in heads), max(h.value.shape[1] for h in heads)
-    assert len(heads) <= H and d <= D
+    assert len(heads) <= H and max(d, d_k) <= D
 
     def wide(x: NDArray[np.float64], size: int) -> NDArray[np.float64]:
         return np.pad(x, ((0, 0), (0, size - x.shape[1])))
@@ -64,69 +64,78 @@ def layer(heads: list[Head]) -> list[NDArray[np.float64]]:
     return [read[:, j * d : j * d + h.value.shape[1]] for j, h in enumerate(heads)]
 
 
-def found(x: NDArray[np.int64], v: int) -> bool:
+PLACE = np.arange(N + 1)
+BLOCK, OFFSET = PLACE // K, PLACE % K  # superblock
+Numbers = NDArray[np.int64]
+
+
+def found(x: Numbers, v: int) -> bool:
     """Whether v is one of the x, by four layers; between them functions of one token at a time."""
-    place = np.arange(N + 1)
-    block, offset = place // K, place % K
-    words = signs(place, 8)
     text = np.append(x, 0)  # the query is no data
+    y = copied(text)
+    return searched(text, *sorted_cells(y, ranked(text, y)), v)
 
-    # 1. The token K places on copies x: lookup by place.
-    (copied,) = layer(
-        [Head(words, LEAST * signs(place - K, 8) * (place >= K)[:, None], text[:, None].astype(float))]
-    )
-    y = np.rint(copied[:, 0]).astype(np.int64)
 
-    # 2. It counts how many of its superblock are smaller: digit by digit, what share of the tokens that agree
-    #    with it above has which digit.  Places are lower digits, so that no two are equal.
-    number, mine = text << PLACES | offset, y << PLACES | offset
-    digits, radix = -(-(BITS + PLACES) // 4), 4
+def copied(text: Numbers) -> Numbers:
+    """1. The token K places on copies x: lookup by place."""
+    query = LEAST * signs(PLACE - K, 8) * (PLACE >= K)[:, None]
+    (read,) = layer([Head(signs(PLACE, 8), query, text[:, None].astype(float))])
+    return np.rint(read[:, 0]).astype(np.int64)
+
+
+def ranked(text: Numbers, y: Numbers) -> Numbers:
+    """2. How many of its superblock are smaller than y.
+
+    Digit by digit: what share of the tokens that agree with it above has which digit.  Places are lower digits,
+    so that no two numbers are equal.
+    """
+    number, mine = text << PLACES | OFFSET, y << PLACES | OFFSET
+    digits = range(-(-(BITS + PLACES) // 4) - 1, -1, -1)
     heads = []
-    for digit in range(digits - 1, -1, -1):
-        above = (digit + 1) * radix
-        high, asked = (signs(n >> above, BITS + PLACES - above) for n in (number, mine))
-        where = np.hstack([40 * signs(block, 4), high]), LEAST * np.hstack([signs(block - 1, 4), asked])
-        heads.append(Head(*where, np.eye(1 << radix)[number >> digit * radix & 15]))
+    for digit in digits:
+        above = 4 * digit + 4
+        high, wanted = (signs(n >> above, BITS + PLACES - above) for n in (number, mine))
+        where = np.hstack([40 * signs(BLOCK, 4), high]), LEAST * np.hstack([signs(BLOCK - 1, 4), wanted])
+        heads.append(Head(*where, np.eye(16)[number >> 4 * digit & 15]))
     rank, size = np.zeros(N + 1), np.full(N + 1, float(K))
-    for digit, shares in zip(range(digits - 1, -1, -1), layer(heads), strict=True):
-        counts = np.rint(shares * size[:, None])
-        own = mine >> digit * radix & 15
+    for digit, shares in zip(digits, layer(heads), strict=True):
+        counts, own = np.rint(shares * size[:, None]), mine >> 4 * digit & 15
         rank += np.array([counts[i, : own[i]].sum() for i in range(N + 1)])
         size = counts[np.arange(N + 1), own]
-    rank = rank.astype(np.int64)
+    return rank.astype(np.int64)
 
-    # 3. Cell c of the next superblock fetches the value of rank c, and that of the last cell of its block.
-    where_key = np.hstack([40 * signs(block, 4), signs(rank, PLACES)])
-    wanted = [offset, offset // B * B + B - 1]
-    value = y[:, None].astype(float)
-    asks_for = (LEAST * np.hstack([signs(block - 1, 4), signs(c, PLACES)]) for c in wanted)
-    fetch = [Head(where_key, asked, value) for asked in asks_for]
-    cell, last = (np.rint(part[:, 0]).astype(np.int64) for part in layer(fetch))
 
-    # 4. The query opens the blocks of sorted cells whose range holds v.
-    #    A message is (second token) - (first token): (v - lo)(v - hi) stands at the first one, where it is
-    #    not above 0 if the block is opened; blocks of no list come between those that hold v and the others.
-    data, asks, listed = place < N, place == N, (block >= 2) & (place < N)
-    first, second = listed & (offset % B == 0), (offset % B == 1) & data
-    ε, C, mask = 64.0 * LEAST * BITS, LEAST, 2.0**40
-    lo_hi = np.stack([np.ones(N + 1), cell + last, cell * last], axis=1) * first[:, None]
-    group = np.where(listed, (block - 2) // K_OPENED, -1)
+def sorted_cells(y: Numbers, rank: Numbers) -> tuple[Numbers, Numbers]:
+    """3. Cell c of the next superblock fetches the value of rank c, and that of the last cell of its block."""
+    key = np.hstack([40 * signs(BLOCK, 4), signs(rank, PLACES)])
+    wanted = (np.hstack([signs(BLOCK - 1, 4), signs(c, PLACES)]) for c in (OFFSET, OFFSET // B * B + B - 1))
+    read = layer([Head(key, LEAST * query, y[:, None].astype(float)) for query in wanted])
+    cell, last = (np.rint(part[:, 0]).astype(np.int64) for part in read)
+    return cell, last
+
+
+def searched(text: Numbers, cell: Numbers, last: Numbers, v: int) -> bool:
+    """4. The query opens the blocks of sorted cells whose range holds v, and the two superblocks in no list.
+
+    A message is (second token) - (first token): (v - lo)(v - hi) stands at the first one, where it is not above
+    0 if the block is opened; blocks of no list come between those whose range holds v and the others.
+    """
+    data, asks, listed = PLACE < N, (PLACE == N)[:, None], (BLOCK >= 2) & (PLACE < N)
+    first, second = listed & (OFFSET % B == 0), (OFFSET % B == 1) & data
+    ε, word, blank = 64 * LEAST * BITS, LEAST * signs(np.array(v), BITS), [LEAST * (BITS - 1)]
+    ranges = np.stack([np.ones(N + 1), cell + last, cell * last], axis=1) * first[:, None]
     heads = []
     for g in range(H - 2):
-        other = (second & listed & (group != g)).astype(float)
-        none = (second & ~listed).astype(float)
-        key = np.hstack(
-            [lo_hi, other[:, None], none[:, None], signs(cell, BITS) * listed[:, None], asks[:, None]]
-        )
-        ask = np.concatenate(
-            [ε * np.array([v * v, -v, 1]), [-mask, -ε / 2], C * signs(np.array(v), BITS), [C * (BITS - 1)]]
-        )
-        heads.append(Head(key, ask * asks[:, None], (data & listed)[:, None].astype(float), (-1.0, 1.0)))
-    for superblock in (L - 2, L - 1):  # in no list yet: read directly
-        flag = ((block == superblock) | asks).astype(float)
-        key = np.hstack([flag[:, None], signs(text, BITS) * data[:, None], asks[:, None]])
-        ask = np.concatenate([[4 * C * BITS], C * signs(np.array(v), BITS), [C * (BITS - 1)]])
-        heads.append(Head(key, ask * asks[:, None], data[:, None].astype(float)))
+        other = second & listed & ((BLOCK - 2) // K_OPENED != g)
+        marks = np.stack([other, second & ~listed], axis=1)
+        key = np.hstack([ranges, marks, signs(cell, BITS) * listed[:, None], asks])
+        query = np.concatenate([ε * np.array([v * v, -v, 1]), [-(2.0**40), -ε / 2], word, blank])
+        heads.append(Head(key, query * asks, listed[:, None].astype(float), (-1.0, 1.0)))
+    for superblock in (L - 2, L - 1):
+        here = (BLOCK == superblock)[:, None] | asks
+        key = np.hstack([here, signs(text, BITS) * data[:, None], asks])
+        query = np.concatenate([[4 * LEAST * BITS], word, blank])
+        heads.append(Head(key, query * asks, data[:, None].astype(float)))
     return sum(float(part[N, 0]) for part in layer(heads)) > 0.5
 
 
