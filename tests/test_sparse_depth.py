@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from limen.core.arrays import NDArray
+from limen.core.task import Tokens
+from limen.core.weights import Array
 from limen.mixers.block_sparse import BlockSparse
 
 # Four layers, h heads with values of size d each, blocks of B tokens of which a head opens k.  K = kB tokens
@@ -23,7 +24,7 @@ BITS, PLACES = 10, 4  # values below M = 2^10, places below K = 2^4
 LEAST = 64.0  # what one wrong digit costs: e^-64 of the weight
 
 
-def signs(x: NDArray[np.int64], bits: int) -> NDArray[np.float64]:
+def signs(x: Tokens, bits: int) -> Array:
     """The digits of x as ±1: (…, bits)."""
     return 2.0 * (x[..., None] >> np.arange(bits) & 1) - 1
 
@@ -31,18 +32,18 @@ def signs(x: NDArray[np.int64], bits: int) -> NDArray[np.float64]:
 class Head(NamedTuple):
     """Keys, queries and values of all tokens, and how a block's message is made of its tokens' keys."""
 
-    key: NDArray[np.float64]  # (n, d_k)
-    query: NDArray[np.float64]
-    value: NDArray[np.float64]  # (n, d)
+    key: Array  # (n, d_k)
+    query: Array
+    value: Array  # (n, d)
     pool: tuple[float, ...] = (1.0,)
 
 
-def layer(heads: list[Head]) -> list[NDArray[np.float64]]:
+def layer(heads: list[Head]) -> list[Array]:
     """What `BlockSparse` reads in each head, at every token, in float64; messages only choose blocks."""
     d_k, d = max(h.key.shape[1] for h in heads), max(h.value.shape[1] for h in heads)
     assert len(heads) <= H and max(d, d_k) <= D
 
-    def wide(x: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    def wide(x: Array, size: int) -> Array:
         return np.pad(x, ((0, 0), (0, size - x.shape[1])))
 
     parts = [np.hstack([wide(part, size) for part in column]) for column, size in
@@ -65,29 +66,28 @@ def layer(heads: list[Head]) -> list[NDArray[np.float64]]:
 
 
 PLACE = np.arange(N + 1)
-BLOCK, OFFSET = PLACE // K, PLACE % K  # superblock
-Numbers = NDArray[np.int64]
+BLOCK, OFFSET = PLACE // K, PLACE % K  # superblock, and place in it
 
 
-def found(x: Numbers, v: int) -> bool:
+def found(x: Tokens, v: int) -> bool:
     """Whether v is one of the x, by four layers; between them functions of one token at a time."""
     text = np.append(x, 0)  # the query is no data
     y = copied(text)
     return searched(text, *sorted_cells(y, ranked(text, y)), v)
 
 
-def copied(text: Numbers) -> Numbers:
+def copied(text: Tokens) -> Tokens:
     """1. The token K places on copies x: lookup by place."""
     query = LEAST * signs(PLACE - K, 8) * (PLACE >= K)[:, None]
     (read,) = layer([Head(signs(PLACE, 8), query, text[:, None].astype(float))])
     return np.rint(read[:, 0]).astype(np.int64)
 
 
-def ranked(text: Numbers, y: Numbers) -> Numbers:
+def ranked(text: Tokens, y: Tokens) -> Tokens:
     """2. How many of its superblock are smaller than y.
 
-    Digit by digit: what share of the tokens that agree with it above has which digit.  Places are lower digits,
-    so that no two numbers are equal.
+    Digit by digit: what share of the tokens that agree with it above has which digit.  Places are lower
+    digits, so that no two numbers are equal.
     """
     number, mine = text << PLACES | OFFSET, y << PLACES | OFFSET
     digits = range(-(-(BITS + PLACES) // 4) - 1, -1, -1)
@@ -105,8 +105,8 @@ def ranked(text: Numbers, y: Numbers) -> Numbers:
     return rank.astype(np.int64)
 
 
-def sorted_cells(y: Numbers, rank: Numbers) -> tuple[Numbers, Numbers]:
-    """3. Cell c of the next superblock fetches the value of rank c, and that of the last cell of its block."""
+def sorted_cells(y: Tokens, rank: Tokens) -> tuple[Tokens, Tokens]:
+    """3. Cell c of the next superblock fetches the value of rank c, and that of its block's last cell."""
     key = np.hstack([40 * signs(BLOCK, 4), signs(rank, PLACES)])
     wanted = (np.hstack([signs(BLOCK - 1, 4), signs(c, PLACES)]) for c in (OFFSET, OFFSET // B * B + B - 1))
     read = layer([Head(key, LEAST * query, y[:, None].astype(float)) for query in wanted])
@@ -114,11 +114,11 @@ def sorted_cells(y: Numbers, rank: Numbers) -> tuple[Numbers, Numbers]:
     return cell, last
 
 
-def searched(text: Numbers, cell: Numbers, last: Numbers, v: int) -> bool:
+def searched(text: Tokens, cell: Tokens, last: Tokens, v: int) -> bool:
     """4. The query opens the blocks of sorted cells whose range holds v, and the two superblocks in no list.
 
-    A message is (second token) - (first token): (v - lo)(v - hi) stands at the first one, where it is not above
-    0 if the block is opened; blocks of no list come between those whose range holds v and the others.
+    A message is (second token) - (first token): (v - lo)(v - hi) stands at the first one, where it is not
+    above 0 if the block is opened; blocks of no list come between those whose range holds v and the others.
     """
     data, asks, listed = PLACE < N, (PLACE == N)[:, None], (BLOCK >= 2) & (PLACE < N)
     first, second = listed & (OFFSET % B == 0), (OFFSET % B == 1) & data
@@ -126,20 +126,20 @@ def searched(text: Numbers, cell: Numbers, last: Numbers, v: int) -> bool:
     ranges = np.stack([np.ones(N + 1), cell + last, cell * last], axis=1) * first[:, None]
     heads = []
     for g in range(H - 2):
-        other = second & listed & ((BLOCK - 2) // K_OPENED != g)
+        other = second & listed & (g != (BLOCK - 2) // K_OPENED)
         marks = np.stack([other, second & ~listed], axis=1)
         key = np.hstack([ranges, marks, signs(cell, BITS) * listed[:, None], asks])
         query = np.concatenate([ε * np.array([v * v, -v, 1]), [-(2.0**40), -ε / 2], word, blank])
         heads.append(Head(key, query * asks, listed[:, None].astype(float), (-1.0, 1.0)))
     for superblock in (L - 2, L - 1):
-        here = (BLOCK == superblock)[:, None] | asks
+        here = (superblock == BLOCK)[:, None] | asks
         key = np.hstack([here, signs(text, BITS) * data[:, None], asks])
         query = np.concatenate([[4 * LEAST * BITS], word, blank])
         heads.append(Head(key, query * asks, data[:, None].astype(float)))
     return sum(float(part[N, 0]) for part in layer(heads)) > 0.5
 
 
-def drawn(kind: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def drawn(kind: str, rng: np.random.Generator) -> Tokens:
     M = 1 << BITS
     match kind:
         case "random":
@@ -188,14 +188,14 @@ class Tables(NamedTuple):
     """
 
     sight: list[list[list[int]]]
-    score: NDArray[np.int64]  # (n, h, n, M), where token i holds U
+    score: Tokens  # (n, h, n, M), where token i holds U
     first: list[list[int]]
     second: list[list[int]]
 
-    def read(self, text: NDArray[np.int64], i: int, j: int) -> tuple[int, int]:
+    def read(self, text: Tokens, i: int, j: int) -> tuple[int, int]:
         return max(((p, int(text[p])) for p in self.sight[i][j]), key=lambda x: (self.score[i, j, *x], -x[0]))
 
-    def view(self, text: NDArray[np.int64], v: int) -> list[tuple[int, ...]]:
+    def view(self, text: Tokens, v: int) -> list[tuple[int, ...]]:
         """More than the query can know."""
         cells, heads = self.second[v], range(self.score.shape[1])
         seen = [(p, int(text[p])) for p in (*self.first[v], *cells)]
@@ -234,7 +234,7 @@ def preferred(t: Tables, i: int, j: int, most: int) -> list[tuple[int, int]]:
     return best
 
 
-def fooled(t: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64], int] | None:
+def fooled(t: Tables) -> tuple[Tokens, Tokens, int] | None:
     """Two texts that the query views alike, one with v and one without; None if n is not large enough."""
     n, h, _, M = t.score.shape
     fixed = max(len({*a, *b}) for a, b in zip(t.first, t.second, strict=True))
