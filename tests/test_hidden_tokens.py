@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from fixtures.networks import random_model
 
+from limen.adversary.strategies._groups import groups_of
+from limen.adversary.strategies.score_order import ScoreOrder
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
 from limen.core.task import Task, Tokens
 from limen.core.theorem import NoStatement
+from limen.model.target import Target
 from limen.theorems.hidden_tokens import HiddenTokens, needed
-from limen.theorems.hidden_tokens.groups import groups_of
 from limen.theorems.hidden_tokens.refute import refute
+from limen.witness.wrong_answer import check_wrong_answer
 from limen_check import Malformed, derive
 
 # each with the last token of the proof
@@ -158,6 +161,20 @@ def test_a_model_is_confused_by_the_texts_that_its_own_scores_name(text: str) ->
         assert refute(task, random_model(f"top_k(h=2,d=3,k={k},h_i=2,d_i=3)", task)) is not None, k
     assert refute(task, random_model(f"top_k(h=2,d=3,k={task.length},d_i=3)", task)) is None
     assert refute(task, random_model("2*top_k(h=2,d=3,k=1)", task)) is None
+
+
+@pytest.mark.parametrize("text", ["equality(n=9)", "recall(n=8,V=16)", "is_tree(n=26)", "counting(n=11,S=2)"])
+def test_two_forward_passes_fool_a_model_that_reads_too_few_tokens(text: str) -> None:
+    task = Task.parse(text)
+    m = needed(task)
+    assert m is not None
+    few, enough = (
+        Target(task, random_model(f"top_k(h=2,d=3,k={k},h_i=2,d_i=3)", task)) for k in (m - 1, task.length)
+    )
+    witness = ScoreOrder().search(few).witness
+    assert ScoreOrder().refuses(few) is None and few.forwards == 2
+    assert witness is not None and check_wrong_answer(witness, few.model).reason is None
+    assert ScoreOrder().refuses(enough) is not None and ScoreOrder().search(enough).witness is None
 
 
 def test_it_is_silent_beside_anything_else() -> None:
