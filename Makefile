@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A file is one worker's, in the order of tests/conftest.py; what is not HERE has a target of its own.
 TESTS := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
-HERE := not alone and not coq and not browser and not pythons and not portable
+HERE := not alone and not coq and not browser and not pythons and not portable and not latex
 export OMP_NUM_THREADS = 1
 
 run: .venv/installed  ## the main job: the evidence table and limen-report/report.html
@@ -64,6 +64,10 @@ portable: .venv/installed  ## the rule in C by gcc, clang, for ARM and old x86 (
 	  --no-install-recommends clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 	$(BIN)/pytest -q -n 2 -m portable tests/test_portable.py
 
+latex: .venv/installed  ## LaTeX of all tasks and of verdicts, compiled by pdflatex, which is installed
+	command -v pdflatex || (apt-get update -qq && apt-get install -y -qq --no-install-recommends texlive-latex-recommended)
+	$(BIN)/pytest -q -m latex tests/test_reports.py
+
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -123,4 +127,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: of
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

@@ -280,6 +280,7 @@ def test_python_takes_tasks_and_stacks_as_objects() -> None:
 @pytest.mark.parametrize("name", every())
 def test_the_help_has_every_option_and_the_example(name: str) -> None:
     known, shown = find(name), " ".join(limen(*name.split(), "--help").stdout.split())
+    assert "None" not in shown and "<=" not in shown
     assert f"Example: {known.example}" in shown
     for parameter in known.parameters:
         assert all(f" {flag}" in f" {shown}" for flag in parameter.flag.split("/"))

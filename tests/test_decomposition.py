@@ -12,12 +12,14 @@ import torch
 from fixtures.cli import limen
 
 from limen.adversary.strategies.decomposition import Decomposition
+from limen.api import protocol
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
 from limen.model.target import Target
+from limen.render.decomposition import decomposition_picture, lines_of
 from limen.tasks.composition import Composition
 from limen.witness.collision import check_collision
 
@@ -49,6 +51,30 @@ def test_one_full_layer_is_broken_at_two_hops(stack: str) -> None:
     assert [level.level for level in found.levels] == [1, 2]
     for step in found.steps:  # the pigeonhole: a class loses no more bits than what it was told has
         assert step.before <= step.after << step.bits and step.before <= step.after * step.classes
+
+
+def test_the_sets_of_the_proof_are_told_and_drawn_as_the_slides_number_them() -> None:
+    """The base case picks Z_1 and leaves R_≥2; the chosen tables are of the class, and drawn."""
+    stack = "linear(h=1,d=1,phi=relu),softmax(h=1,d=1,d_k=2)"
+    report = protocol("composition(m=2,n1=2)", stack, decompose=True).report
+    assert [(len(level.Z), level.level) for level in report.levels] == [(2, 1), (2, 2)]
+    left, right = report.levels[-1].Z
+    assert report.certificate is not None
+    assert (report.certificate.left[:4], report.certificate.right[:4]) == (left, right) and left != right
+    words, picture = "\n".join(lines_of(report)), decomposition_picture(report)
+    assert "level 2, base case" in words and "the rectangle S_≥2 × Z_<2: 256 tables for each of 8" in words
+    for told in (words, picture):
+        assert "Z_2 = {(0 0 0 0), (0 0 0 3)}" in told
+
+
+def test_coarse_states_are_alike_by_their_number_alone() -> None:
+    """Four bits of state: of 50,000 tables z_2 at least 3,125 send the same, whatever the weights."""
+    coarse = Decomposition(arithmetic="integers(f=0,top=1,window=1)", most=1, seconds=inf)
+    for seed in range(3):
+        task = Composition(m=2, n=(4,))
+        said = coarse.search(Target(task, random_model(task, "L", seed)))
+        last = said.steps[-1]
+        assert (last.bits, last.before, last.guaranteed) == (4, 50_000, 3_125) and last.after >= 3_125
 
 
 def test_two_full_layers_are_broken_at_three_hops() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from inequalities import at
 
 from limen.coq import run as coq
-from limen.coq.forms import claimed, formal, forms
+from limen.coq.forms import claimed, formal, forms, proved
 from limen.coq.statement import Unstated
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
@@ -42,6 +42,15 @@ def test_a_verdict_has_a_proof_that_computes(task: str, architecture: str, steps
     said = formal(claim)
     assert claim.form == form and not isinstance(said, NoStatement) and said.holds
     assert f"Theorem verdict : {said.statement}." in text and text.endswith("Print Assumptions verdict.\n")
+
+
+def test_a_theorem_without_a_coq_statement_leaves_the_proof_to_another(tmp_path: Path) -> None:
+    """One hop is ruled out by composition_depth, whose statements in Coq have two or more."""
+    verdict = decide(Task.parse("composition(m=2^28)"), Architecture.parse("4096*linear(h=2,d=36,d_k=38)"))
+    assert isinstance(bound := verdict.evidence and verdict.evidence.certificate, Bound)
+    assert bound.theorem == "composition_depth" and isinstance(claimed(bound), NoStatement)
+    written = proved(verdict, tmp_path / "one_hop.v")
+    assert written.proof_by == "cannot_evaluate of proofs/streaming_state.v"
 
 
 # Of the table's CANNOT cells, at their own sizes, one of each kind; where no size is said, at the column's.

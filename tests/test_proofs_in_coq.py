@@ -73,6 +73,18 @@ def test_the_command_writes_a_proof_and_checks_it(tmp_path: Path) -> None:
 
 @pytest.mark.coq
 @pytest.mark.usefixtures("with_coq")
+def test_one_file_proves_the_hierarchy(tmp_path: Path) -> None:
+    """Three theorems: two full layers, a hybrid, linear layers alone.  A bit more and Coq refuses one."""
+    file = tmp_path / "hierarchy.v"
+    subprocess.run([LIMEN, "demo", "separation", "2", "--proof", file], capture_output=True, check=True)
+    text = file.read_text()
+    assert coq._run(tmp_path, "hierarchy", text, coq.SECONDS).split(coq.CLOSED) == ["", "\n", "\n", "\n"]
+    with pytest.raises(coq.Refused):
+        coq._run(tmp_path, "more", text.replace("8998400", "9961472"), coq.SECONDS)
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
 @pytest.mark.parametrize(
     ("task", "architecture", "steps", "form"), EXAMPLES[3:]
 )  # the form of the first is the command's

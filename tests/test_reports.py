@@ -18,6 +18,7 @@ from limen import api
 from limen.commands._command import load
 from limen.commands._found import OLD, every, find, schema_of
 from limen.core.architecture import Architecture
+from limen.core.catalogue import ids
 from limen.core.renderers import latex
 from limen.core.report import Report
 from limen.errors import BadInput
@@ -186,6 +187,15 @@ def test_results_of_the_python_functions_are_short_in_a_console_and_whole_in_jso
     assert repr(api.decide("eva(n=488)", "linear")) == "<CANNOT  eva(n=488)  by  linear(h=2,d=4)>"
 
 
+VERDICTS = [
+    ("two_sum(n=1024,M=4096)", "linear(h=1,d=16,p=16)"),
+    ("eva(n=488)", "linear(h=1,d=16,p=16)"),
+    ("composition(m=4096,n1=64)", "2*softmax(h=1,d=4,p=8)|delta(h=1,d=4)"),
+    ("eva(n=512)", "softmax(h=8,d=128)"),
+    ("equality(n=8)", "top_k(h=1,d=4,d_k=4,k=2,h_i=1,d_i=4)"),
+]
+
+
 @pytest.mark.parametrize("found", ["decide", "bound", "table"])
 def test_papers_get_tables_with_booktabs(found: str, out: Path) -> None:
     if found == "decide":
@@ -201,6 +211,27 @@ def test_papers_get_tables_with_booktabs(found: str, out: Path) -> None:
     assert plain.count("{") == plain.count("}")
     widths = {line.count(" & ") for line in said.splitlines() if line.endswith(r"\\")}
     assert len(widths) == 1, "as many cells in every row"
+
+
+@pytest.mark.latex
+def test_latex_of_every_task_and_of_verdicts_compiles(tmp_path: Path) -> None:
+    """Every inequality of the theorems is set by pdflatex, with no sign missing and no error."""
+    tables = [api.bound(task).to_latex() for task in ids("tasks")]
+    tables += [latex(api.decide(task, stack).report) for task, stack in VERDICTS]
+    tables.append(api.table(["linear"], ["eva"]).to_latex())
+    packages = r"\documentclass{article}\usepackage{booktabs,amsmath,amssymb}"
+    body = "\n\n".join(tables)
+    (tmp_path / "a.tex").write_text(f"{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n")
+    call = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "a.tex"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Missing character" not in (tmp_path / "a.log").read_text(errors="replace")
+
+
+def test_formulas_are_mathematics_and_not_letters() -> None:
+    said = api.bound("two_sum(n=1024,M=4096)").to_latex()
+    assert r"\log_{2}(\sum_{s=1}^{\min(t,M)} \binom{M}{s})" in said and "log$" not in said
+    assert r"\texttt{top\_k(h=1,d=4,d\_k=4,k=2" in latex(api.decide(*VERDICTS[-1]).report)
 
 
 def test_only_some_results_have_latex() -> None:

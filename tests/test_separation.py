@@ -55,10 +55,22 @@ def test_two_hops_are_separated_at_one_size(two_hops: SeparationReport) -> None:
 
 def test_a_separation_is_shown_in_words_and_as_a_picture(two_hops: SeparationReport) -> None:
     words, drawn = "\n".join(lines_of(two_hops)), separation_picture(two_hops)
-    assert words.count("CANNOT ") == 2 and two_hops.task in words and two_hops.task in drawn
+    assert words.count("CANNOT ") == 3 and two_hops.task in words and two_hops.task in drawn
+    assert "full > hybrid > linear" in words and two_hops.shorter_task in drawn
     open_row = msgspec.structs.replace(two_hops.rows[0], verdict=Answer.OPEN)
     other = msgspec.structs.replace(two_hops, rows=(open_row, *two_hops.rows[1:]))
-    assert not other.holds and "the sources say CAN" in "\n".join(lines_of(other))
+    told = "\n".join(lines_of(other))
+    assert not other.holds and "the sources say CAN" in told and "full > hybrid" not in told
+
+
+def test_hybrids_do_what_linear_layers_alone_cannot(two_hops: SeparationReport) -> None:
+    """On one hop, of the layers that two hops are separated with."""
+    hybrid, linear = two_hops.shorter
+    assert (hybrid.verdict, linear.verdict) == (Answer.CAN, Answer.CANNOT)
+    assert hybrid.architecture == f"{two_hops.linear},{two_hops.layer}"
+    assert linear.architecture == f"100*{two_hops.linear}"
+    half = Task.parse(two_hops.shorter_task.replace("524288", "262144"))
+    assert decide(half, Architecture.parse(linear.architecture)).answer is not Answer.CANNOT
 
 
 @pytest.mark.long
@@ -69,7 +81,8 @@ def test_four_hops_encoder_against_decoder() -> None:
         (5, Answer.CAN),
         (4, Answer.CAN),
     ]
-    assert said.rows[1].verdict is Answer.OPEN and "4 full layers" in said.notes[0]
+    assert said.rows[1].verdict is Answer.OPEN and "small size" in said.notes[0]
+    assert ["4 full layers" in said.notes[1], "3 full layers, 2^48" in said.notes[2]] == [True, True]
 
 
 def test_layers_are_counted_by_kind() -> None:

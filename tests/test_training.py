@@ -18,7 +18,7 @@ from limen.model.predictor import answers_of
 from limen.training.adamw import AdamW
 from limen.training.against import hardest, proposer
 from limen.training.experiment import spec_of
-from limen.training.forward import at, logits_at_the_end, streams
+from limen.training.forward import logits_at_the_end, streams
 from limen.training.judged import kept_in
 from limen.training.lesson import lesson_for
 from limen.training.limits import limits
@@ -96,8 +96,9 @@ def test_the_readout_runs_only_where_an_answer_is_due_and_gives_the_same() -> No
     whole = pupil.model.logits(tokens)
     torch.testing.assert_close(logits, whole[:, batch.due])
     torch.testing.assert_close(logits_at_the_end(pupil.model, tokens, 1), whole[:, -1:])
-    x, rows = streams(pupil.model, tokens)[-1], torch.as_tensor(np.tile(batch.due, (5, 1)))
-    assert torch.equal(at(x, rows), at(x, torch.as_tensor(batch.due)))
+    due = torch.as_tensor(batch.due)
+    alike, by_row = (streams(pupil.model, tokens, places) for places in (due, due.expand(5, -1)))
+    assert alike and all(map(torch.equal, alike, by_row))
 
 
 def test_the_rate_warms_up_and_falls_to_a_twentieth() -> None:

@@ -95,7 +95,8 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
 
 def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
     left, right = (np.array([*side, *pair.suffix]) for side in (pair.left, pair.right))
-    return Told(task.render(left), str(task.answer(left))), Told(task.render(right), str(task.answer(right)))
+    first, second = (Told(task.render(side), task.render_answer(side)) for side in (left, right))
+    return first, second
 
 
 def _alike(task: Task, model: Model, pair: Collision) -> tuple[SameState, ...]:

@@ -202,12 +202,21 @@ def _default(parameter: Parameter) -> Any:
     return None if parameter.required or parameter.default == () else parameter.default
 
 
+def _range_of(kind: click.IntRange | click.FloatRange) -> str:
+    """The range in words: "1 to 1,000", "1 or more", or nothing."""
+    if kind.min is not None and kind.max is not None:
+        return f"{kind.min:g} to {kind.max:,}"
+    return "" if kind.min is None else f"{kind.min:g} or more"
+
+
 class _Integer(click.IntRange):
     name = "integer"
+    _describe_range = _range_of
 
 
 class _Number(click.FloatRange):
     name = "number"
+    _describe_range = _range_of
 
 
 def _type(parameter: Parameter) -> click.ParamType[Any]:

@@ -56,7 +56,11 @@ def protocol(
             html="limen.render.notebook:exchange",
             picture="limen.render.exchange:exchange_picture",
         ),
-        Shown("limen.adversary.decompose:DecomposeReport", "limen.render.decomposition:lines_of"),
+        Shown(
+            "limen.adversary.decompose:DecomposeReport",
+            "limen.render.decomposition:lines_of",
+            picture="limen.render.decomposition:decomposition_picture",
+        ),
     ),
 )
 def protocol(

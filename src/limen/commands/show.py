@@ -147,6 +147,7 @@ class Example(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     answer: int | tuple[int, ...]
     text: str
+    told_answer: str  # for people: of facts the name, and the steps to it
 
 
 class TaskReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
@@ -185,7 +186,10 @@ def show_task(task: Task, count: int = 2, hard: bool = False, seed: int = 0) -> 
         cut=task.cut,
         players=tuple(Holder(p.name, len(p.tokens)) for p in task.players()),
         drawn=task.drawn(hard).says,
-        inputs=tuple(Example(tuple(row.tolist()), _plain(right), task.render(row)) for row, right in drawn),
+        inputs=tuple(
+            Example(tuple(row.tolist()), _plain(right), task.render(row), task.render_answer(row))
+            for row, right in drawn
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from limen.commands._words import LARGEST_SEED, Cores, PathLike, Size, TorchSeed
 from limen.core import quantities
 from limen.core.option import Argument, Option
 from limen.errors import BadInput
+from limen.files.printable import printable
 
 if TYPE_CHECKING:
     from limen.training.reports import GridReport, TrainReport
@@ -256,7 +257,7 @@ def _gridded(
     specs[0].checked()
     missing = due(specs, folder, retry=True)
     if watched and missing:
-        sys.stderr.write(f"{told(batches(missing, cores), cores)}\n")
+        sys.stderr.write(printable(told(batches(missing, cores), cores)) + "\n")
     looks, deliver = looks_line(watched), ended_line(len(missing), watched)
     sweep(specs, folder, local(cores, looks), True, deliver)
     names = [spec.digest for spec in specs]

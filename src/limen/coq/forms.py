@@ -8,6 +8,7 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -16,11 +17,11 @@ from msgspec.structs import replace
 from limen.coq import writers
 from limen.coq.statement import WRITTEN, Form, Stated, Unstated, Unwritten
 from limen.core.architecture import Architecture
-from limen.core.catalogue import ids
+from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
+from limen.core.theorem import NoStatement, Theorem
 from limen.core.verdict import Verdict
 from limen.errors import BadInput, shortened, unknown
 from limen.files.folder import write_whole
@@ -112,6 +113,20 @@ def claimed(bound: Bound) -> Claim | NoStatement:
     return NoStatement(why or f"{bound.theorem} has no Coq statement that covers these numbers")
 
 
+def _claimed_by_any(bound: Bound) -> Claim | NoStatement:
+    """The claim of a bound, or of another theorem that rules the same out."""
+    claim = claimed(bound)
+    task, architecture = Task.parse(bound.task), Architecture.parse(bound.architecture)
+    for name in ids("theorems"):
+        if isinstance(claim, Claim):
+            break
+        other = lookup("theorems", name, Theorem)().bound(task, architecture, bound.steps)
+        if isinstance(other, Bound) and other.excludes:
+            stated = claimed(other)
+            claim = stated if isinstance(stated, Claim) else claim
+    return claim
+
+
 def claimed_from(bound: Bound) -> Claim | None:
     """The same at the first sizes that Coq reaches: a composition's are doubled until it does."""
     claim = claimed(bound)
@@ -122,6 +137,25 @@ def claimed_from(bound: Bound) -> Claim | None:
         larger = Composition(tables.m << i, tuple(n_l << i for n_l in tables.n))
         claim = claimed(replace(bound, task=str(larger)))
     return claim if isinstance(claim, Claim) else None
+
+
+def conjoined(claims: Sequence[Claim]) -> str:
+    """One file that proves all claims; each must be one that `claimed` returned."""
+    cases = [(claim, stated) for claim in claims if isinstance(stated := formal(claim), Stated)]
+    assert len(cases) == len(claims)
+    modules = dict.fromkeys(name for claim in claims for name in forms()[claim.form].modules.split())
+    parts = [
+        f"(** CANNOT  {claim.task}  by  {claim.architecture}: {forms()[claim.form].theorem}.\n"
+        f"    Proved: {stated.words}. *)\n"
+        f"Theorem verdict_{i} : {stated.statement}.\n"
+        f"Proof. {stated.proof}. vm_compute. reflexivity. Qed.\n"
+        f"Print Assumptions verdict_{i}.\n"
+        for i, (claim, stated) in enumerate(cases, 1)
+    ]
+    return (
+        "(** That these are the sizes of these tasks and architectures is Limen's arithmetic. *)\n"
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {' '.join(modules)}.\n\n"
+    ) + "\n".join(parts)
 
 
 def written(claim: Claim, stated: Stated) -> str:
@@ -145,7 +179,7 @@ def proved(verdict: Verdict, path: Path) -> Verdict:
     if path.suffix != ".v":
         raise BadInput(f"a Coq file must be named *.v, got {path}")
     bound = verdict.evidence and verdict.evidence.certificate
-    claim = claimed(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
+    claim = _claimed_by_any(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
     stated = claim if isinstance(claim, NoStatement) else formal(claim)
     if isinstance(stated, NoStatement):
         return dataclasses.replace(verdict, proof_missing=stated.reason)

@@ -1,4 +1,4 @@
-"""Work on the memory of tensors that torch does not see: whoever records its operations is told of it."""
+"""Work on the memory of tensors that torch does not see: it is reported to whoever records operations."""
 
 from __future__ import annotations
 

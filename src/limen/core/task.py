@@ -108,6 +108,10 @@ class Task(ABC):
         """One input for people to read; a bar stands between the players' tokens."""
         return " | ".join(few(tokens[p.tokens.start : p.tokens.stop].tolist()) for p in self.players())
 
+    def render_answer(self, tokens: Tokens) -> str:
+        """The right answer to one input for people to read."""
+        return few(np.atleast_1d(self.answer(tokens)).tolist())
+
     @staticmethod
     def names(text: str) -> bool:
         """Whether a text is that of a task, of the catalogue or of your own, not of an architecture."""

@@ -54,11 +54,20 @@ def hoped(task: Task, architecture: Architecture) -> Standing:
 @cache
 def promised(task: Task, architecture: Architecture) -> Standing:
     """The standing if no theorem rules it out: weights that the kernel derives, whatever stack holds them."""
-    if any(isinstance(solves(offered), Solves) for offered in _offers(task, architecture)):
+    if any(map(_derived, _offers(task, architecture))):
         return Standing.CAN
     if decisions.incomplete(task, architecture):
         return Standing.INCOMPLETE
     return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
+
+
+def _derived(offered: Offer) -> bool:
+    """Whether the kernel derives that these weights are right on every input."""
+    try:
+        return isinstance(solves(offered), Solves)
+    except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
+        package(error)
+        return False
 
 
 def shallow(task: Task, architecture: Architecture) -> bool:

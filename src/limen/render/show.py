@@ -8,7 +8,6 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import plural
-from limen.core.task import few
 
 if TYPE_CHECKING:
     from limen.commands.show import ComputerReport, EntryReport, LayerReport, StackReport, TaskReport
@@ -74,12 +73,8 @@ def task_lines(report: TaskReport) -> list[str]:
         f"texts {report.drawn}",
         "",
     ]
-    inputs = [f"{example.text}  ->  {_answer(example.answer)}" for example in report.inputs]
+    inputs = [f"{example.text}  ->  {example.told_answer}" for example in report.inputs]
     return lines + [line for text in inputs for line in text.split("\n")]  # of facts a sentence each
-
-
-def _answer(answer: int | tuple[int, ...]) -> str:
-    return str(answer) if isinstance(answer, int) else few(list(answer))
 
 
 def stack_lines(report: StackReport) -> list[str]:

@@ -69,6 +69,8 @@ class Facts(Shaped):
     Ana was born in Fuzhou.
     Question: take the city where Xiaowei was born, then its mayor in 1902. Who is that?
     Answer:
+    >>> task.render_answer(np.array([3, 0, 2, 1, 1, 0, 0, 1]))
+    'Ana (Xiaowei → Oslo → Ana)'
     >>> task.read_answer(" The mayor of Oslo in 1902 was Ana.")
     1
     """
@@ -130,6 +132,11 @@ class Facts(Shaped):
             self._fact(l, a, values[at]) for l in range(task.L, 0, -1) for a, at in enumerate(task.table(l))
         ]
         return "\n".join([*facts, self._question(values[-2], values[-1]), "Answer:"])
+
+    def render_answer(self, tokens: Tokens) -> str:
+        """The name, and the steps to it as the slides tell them: Ana → Oslo → Xiaowei."""
+        names = [self.name(level, int(i)) for level, i in enumerate(self.composition.hops(tokens))]
+        return f"{names[-1]} ({' → '.join(names)})"
 
     def _fact(self, l: int, a: int, b: int) -> str:
         """z_l(a) = b."""

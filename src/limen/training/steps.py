@@ -18,7 +18,6 @@ from limen.training.adamw import AdamW, AdamWByRows
 from limen.training.lesson import Batch
 from limen.training.pupil import Pupil
 from limen.training.rounded import StateCodes
-from limen.training.tape import Taped
 
 if TYPE_CHECKING:
     import torch
@@ -116,6 +115,8 @@ class Together:
             self._see()
 
     def _see(self) -> None:
+        from limen.training.tape import Taped  # it needs torch as it is loaded
+
         self.passes = Taped(self._passes, [self.optimizer.rows.detach()])
         for pupil, row in zip(self.pupils, self.optimizer.rows.detach(), strict=True):
             own = pupil.having(self._weights(row))

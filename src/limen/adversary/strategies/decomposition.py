@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -75,6 +75,7 @@ class LevelEnd(msgspec.Struct, frozen=True):
     chosen: int  # |Z_l|
     reached: int  # Θ_l
     below: int  # |Z_{<l}|: assignments of the players below
+    Z: tuple[tuple[int, ...], ...]  # the tables that are chosen
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ def _round(
         below = _joined(chosen, below)
         above[l] = chosen[0]
         reached = len(np.unique(task.hops(_whole(task, above, below, l))[:, l]))
-        levels.append(LevelEnd(l, len(tables), every, len(kept), len(chosen), reached, rows_below))
+        Z = _each(chosen)
+        levels.append(LevelEnd(l, len(tables), every, len(kept), len(chosen), reached, rows_below, Z))
     tables, every = _tables(task, task.L, rng, rows)
     heard, members = talk.speaker(tables), np.arange(len(tables))
     entries = np.unique(_entries(task, task.L, below))
@@ -166,23 +168,24 @@ def _round(
     for kept, fixed in _classes(talk, heard, below, task.L, members, deadline):
         left = len(kept)
         if (pair := _told_alike(talk, tables[kept], entries, below)) is not None:
-            return (
-                [*steps, *fixed],
-                [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries), len(below))],
-                pair,
-            )
-    levels.append(LevelEnd(task.L, len(tables), every, left, 0, len(entries), len(below)))
+            last = LevelEnd(task.L, len(tables), every, left, 2, len(entries), len(below), _each(pair[:2]))
+            return [*steps, *fixed], [*levels, last], pair
+    levels.append(LevelEnd(task.L, len(tables), every, left, 0, len(entries), len(below), ()))
     # One input suffices to break one model: all classes at once, for one assignment after the other.
     for row in rng.permutation(len(below)):
         alone = below[row : row + 1]
         entry = _entries(task, task.L, alone)
         for kept in talk.alike(heard, alone):
             if (pair := _told_alike(talk, tables[kept], entry, alone)) is not None:
-                last = LevelEnd(task.L, len(tables), every, len(kept), 2, 1, 1)
+                last = LevelEnd(task.L, len(tables), every, len(kept), 2, 1, 1, _each(pair[:2]))
                 return [*steps, *fixed], [*levels, last], pair
         if time.perf_counter() > deadline:
             break
     return [*steps, *fixed], levels, None
+
+
+def _each(tables: Iterable[Tokens]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(int, table)) for table in tables)
 
 
 def _tables(task: Composition, l: int, rng: np.random.Generator, rows: int) -> tuple[Tokens, bool]:

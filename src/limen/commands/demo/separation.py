@@ -8,8 +8,13 @@ The sources' headline: which stacks chain L hops and which do not, on the same t
     1 full layer and L steps of chain of thought        CAN       [chen2025]
     ⌊log₂L⌋ + 2 layers that see later tokens            CAN       [chen2025]
 
-All layers have the same heads and bits.  The size is searched for: sizes of `composition` that are powers of
-two, as small as is found, at which the theorem rules out both stacks whose heads are those that the
+One hop less, with the same heads, separates hybrids from linear attention:
+
+    1 linear layer, then L - 1 full ones                CAN
+    100 linear layers                                   CANNOT
+
+So full > hybrid > linear, strictly.  All layers have the same heads and bits.  The sizes are searched for:
+powers of two, as small as is found, at which the theorems rule out the stacks whose heads are those that the
 constructions need at that size.  Every verdict is the kernel's.
 """
 
@@ -18,42 +23,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from limen.commands._command import Shown, command
+from limen.commands._words import PathLike
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
+from limen.core.catalogue import lookup
 from limen.core.certificate import Bound, Fits
 from limen.core.construction import Construction
 from limen.core.kernel import Accepted
-from limen.core.option import Argument
+from limen.core.option import Argument, Option
+from limen.core.proof import Claim
 from limen.core.quantities import many, plural
 from limen.core.report import Report
 from limen.core.task import Task
+from limen.core.theorem import NoStatement, Theorem
 from limen.core.verdict import Answer, answer_of
 from limen.decisions.decide import built, ruled_out
 from limen.errors import BadInput
+from limen.files.folder import ready_file, write_whole
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth import CompositionDepth, smallest
 
-_THEOREM = "composition_depth"
+_THEOREM, _STATE = "composition_depth", "streaming_state"
 _SEARCHED = 3  # hops up to which a common size is searched for; beyond, the smallest sizes are taken
 _MOST = 16  # hops
 _SHORT = 32  # bits of a number that a text of two hops needs; longer ones need float64
 _ROUNDS = 8  # of heads that need larger sizes, and sizes that need larger heads
+_ALONE = 100  # linear layers without a full one
 
 
 class Stacked(msgspec.Struct, frozen=True, kw_only=True):
     """One stack, what the sources say of it, and what the kernel accepts."""
 
     name: str
+    task: str
     architecture: str
     steps: int
     layers: int  # with softmax heads
     linear: int  # in each gap: before, between and behind them
+    early: int  # linear layers before all others alone
     sees_later: bool
     claimed: Answer
     verdict: Answer
@@ -69,7 +83,7 @@ class Stacked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/1"):
-    """Five stacks on one task."""
+    """Five stacks on one task; two more, of the same layers, on one hop less."""
 
     hops: int
     task: str
@@ -79,21 +93,25 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
     reply_bits: int  # of a full layer, to one later token
     state_bits: int  # of a linear layer
     rows: tuple[Stacked, ...]
+    shorter_task: str  # of one hop less
+    shorter_tokens: int
+    shorter: tuple[Stacked, ...]
     notes: tuple[str, ...] = ()
+    proof: str | None = None  # the file that was written; empty if one was asked for and there is none
 
     @property
     def headline(self) -> str:
-        verdicts = ", ".join(row.verdict.value.upper() for row in self.rows)
+        verdicts = ", ".join(row.verdict.value.upper() for row in (*self.rows, *self.shorter))
         return f"{self.hops} hops, {self.task}: {verdicts}"
 
     @property
     def holds(self) -> bool:
         """Whether each stack is seen to do what the sources say of it."""
-        return all(row.holds for row in self.rows)
+        return all(row.holds for row in (*self.rows, *self.shorter))
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.holds else 1
+        return 0 if self.holds and self.proof != "" else 1
 
 
 @dataclass(frozen=True)
@@ -138,6 +156,10 @@ class CommonHeads:
         gap = f"{each}*{self.linear}"
         return ",".join([gap, *(f"{self.softmax},{gap}" for _ in range(layers))])
 
+    def alone(self) -> str:
+        """Linear layers and no full one."""
+        return f"{_ALONE}*{self.linear}"
+
 
 def _constructions(task: Composition) -> tuple[Construction, ...]:
     shorter = _encoder_layers(task.L) < task.L + 1
@@ -166,18 +188,29 @@ def linear_layers(L: int) -> int:
 )
 def separation(
     hops: Annotated[int, Argument("L, the number of hops of the task.", least=2, most=_MOST)],
+    proof: Annotated[
+        PathLike | None,
+        Option("Write one Coq file with a proof of every CANNOT; exit 1 if there is none.", local=True),
+    ] = None,
 ) -> SeparationReport:
     """Five stacks with the same heads and bits try the same task: L+1 full layers, L full layers, L-1 full
     layers with linear layers in every gap, one full layer with L steps of chain of thought, and an encoder.
-    The exit code is 1 if a verdict differs from the papers'. L = 2 takes seconds, L = 3 takes minutes.
+    On one hop less, L-1 full layers behind a linear one are compared with 100 linear layers: full attention
+    does more than hybrids, and hybrids more than linear attention. The exit code is 1 if a verdict differs
+    from the papers'. L = 2 takes seconds, L = 3 takes minutes.
     """
+    if proof is not None:
+        ready_file(Path(proof))
     L = hops
     p = _SHORT if L == 2 else 2 * _SHORT
     small = Composition(2, (2,) * (L - 1))
     task, heads = _common(L, p) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
     layers = Architecture.parse(f"{heads.softmax},{heads.linear}").layers
     full, linear = (layer.parts[0] for layer in layers)
-    return SeparationReport(
+    shorter = _shorter(L - 1, heads)
+    seen = [_seen(task, shape) for shape in _shapes(L, heads)]
+    less = [_seen(shorter, shape) for shape in _shorter_shapes(L - 1, heads)]
+    report = SeparationReport(
         hops=L,
         task=str(task),
         tokens=task.length,
@@ -185,9 +218,29 @@ def separation(
         linear=heads.linear,
         reply_bits=full.reply_bits or 0,
         state_bits=linear.state_bits(task.length) or 0,
-        rows=tuple(_rows(task, heads)),
+        rows=tuple(row for row, _ in seen),
+        shorter_task=str(shorter),
+        shorter_tokens=shorter.length,
+        shorter=tuple(row for row, _ in less),
         notes=tuple(_notes(L, heads)),
     )
+    return report if proof is None else _proved(report, [b for _, b in (*seen, *less) if b], Path(proof))
+
+
+def _proved(report: SeparationReport, bounds: list[Bound], path: Path) -> SeparationReport:
+    """The same, with one file that proves all bounds; or a note why there is none."""
+    from limen.coq.forms import claimed, conjoined
+
+    claims = [claimed(bound) for bound in bounds]
+    missing = next((claim.reason for claim in claims if isinstance(claim, NoStatement)), None)
+    if missing is not None or not claims:
+        why = missing or "no stack is ruled out at this size"
+        return msgspec.structs.replace(
+            report, notes=(*report.notes, f"no proof was written: {why}"), proof=""
+        )
+    write_whole(path, conjoined([claim for claim in claims if isinstance(claim, Claim)]).encode())
+    told = f"{path} proves the {len(claims)} CANNOTs: coqc -Q proofs Limen {path}"
+    return msgspec.structs.replace(report, notes=(*report.notes, told), proof=str(path))
 
 
 def _common(L: int, p: int) -> tuple[Composition, CommonHeads]:
@@ -242,47 +295,78 @@ def _failing(L: int, heads: CommonHeads) -> tuple[str, str]:
     return heads.full(L), heads.hybrid(L - 1, linear_layers(L))
 
 
-def _rows(task: Composition, heads: CommonHeads) -> Iterator[Stacked]:
-    L, layers, each = task.L, _encoder_layers(task.L), linear_layers(task.L)
-    full, hybrid = _failing(L, heads)
-    can, cannot = Answer.CAN, Answer.CANNOT
-    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
-    yield _seen(task, StackShape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
-    yield _seen(task, StackShape(f"{L} full layers", full, L), cannot)
-    yield _seen(task, StackShape(gaps, hybrid, L - 1, linear=each), cannot)
-    thinking = f"1 full layer, {L} steps of chain of thought"
-    yield _seen(task, StackShape(thinking, heads.softmax, 1, steps=L), can)
-    seeing = StackShape(f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}", layers)
-    yield msgspec.structs.replace(_seen(task, seeing, can), sees_later=True)
+def _shorter(L: int, heads: CommonHeads) -> Composition:
+    """The fewest hops' worth of text at which linear layers alone fail: m a power of two, the rest 2."""
+    architecture, log = Architecture.parse(heads.alone()), 1
+    while True:
+        task = _sized([log, *[1] * (L - 1)])
+        b = lookup("theorems", _STATE, Theorem)().bound(task, architecture.reaching(task.length))
+        if isinstance(b, Bound) and b.excludes:
+            return task
+        log += 1
 
 
 @dataclass(frozen=True)
 class StackShape:
-    """A stack: its name, its text, how many full layers, steps of thought, linear layers in each gap."""
+    """A stack: its layers as text and by number, its steps of thought, and what the sources say of it."""
 
     name: str
     text: str
+    claimed: Answer
     layers: int
     steps: int = 0
     linear: int = 0
+    early: int = 0
+    sees_later: bool = False
+    by: str = _THEOREM
 
 
-def _seen(task: Composition, shape: StackShape, claimed: Answer) -> Stacked:
-    """What the kernel accepts of it."""
+def _shapes(L: int, heads: CommonHeads) -> tuple[StackShape, ...]:
+    """The five stacks on L hops."""
+    layers, each = _encoder_layers(L), linear_layers(L)
+    full, hybrid = _failing(L, heads)
+    can, cannot = Answer.CAN, Answer.CANNOT
+    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
+    thinking = f"1 full layer, {L} steps of chain of thought"
+    seeing, encoder = f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}"
+    return (
+        StackShape(f"{L + 1} full layers", heads.full(L + 1), can, L + 1),
+        StackShape(f"{L} full layers", full, cannot, L),
+        StackShape(gaps, hybrid, cannot, L - 1, linear=each),
+        StackShape(thinking, heads.softmax, can, 1, steps=L),
+        StackShape(seeing, encoder, can, layers, sees_later=True),
+    )
+
+
+def _shorter_shapes(L: int, heads: CommonHeads) -> tuple[StackShape, StackShape]:
+    """The two stacks on L hops, of which the second has no full layer."""
+    behind = f"1 linear layer, then {plural(L, 'full one')}"
+    return (
+        StackShape(behind, f"{heads.linear},{heads.full(L)}", Answer.CAN, L, early=1),
+        StackShape(f"{_ALONE} linear layers", heads.alone(), Answer.CANNOT, 0, early=_ALONE, by=_STATE),
+    )
+
+
+def _seen(task: Composition, shape: StackShape) -> tuple[Stacked, Bound | None]:
+    """What the kernel accepts of it, and the bound that rules it out."""
     architecture = Architecture.parse(shape.text)
-    against = ruled_out(task, architecture, shape.steps, by=[_THEOREM])
+    against = ruled_out(task, architecture, shape.steps, by=[shape.by])
     evidence = against or built(task, architecture, shape.steps)
-    return Stacked(
+    row = Stacked(
         name=shape.name,
+        task=str(task),
         architecture=str(architecture),
         steps=shape.steps,
         layers=shape.layers,
         linear=shape.linear,
-        sees_later=False,
-        claimed=claimed,
+        early=shape.early,
+        sees_later=shape.sees_later,
+        claimed=shape.claimed,
         verdict=answer_of(evidence),
         **_told(evidence),
     )
+    certificate = against and against.certificate
+    return row, certificate if isinstance(certificate, Bound) else None
 
 
 def _told(evidence: Accepted | None) -> dict[str, Any]:
@@ -291,7 +375,8 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
         case Bound() as b:
             needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
             told = f"the task needs {needs} bits, the stack passes on {has}"
-            return {"reason": f"{b.theorem}, route {b.route}: {told}"} | {
+            route = f", route {b.route}" if b.route else ""
+            return {"reason": f"{b.theorem}{route}: {told}"} | {
                 "needs_bits": b.needs_bits,
                 "has_bits": b.has_bits,
             }
@@ -306,11 +391,9 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     """What the reader would miss."""
     if L <= _SEARCHED:
         return
-    certified = smallest(Architecture.parse(heads.full(L)), L)
-    length = (
-        "a length too large to compute" if certified is None else f"about 2^{certified.log2_n:.4g} tokens"
-    )
-    yield (
-        f"{L} full layers with these heads are ruled out from {length} on. Limen searches for a common size "
-        f"only up to L = {_SEARCHED}, so the rows above use a small size."
-    )
+    yield f"Limen searches for a common size only up to L = {_SEARCHED}, so the rows above use a small size."
+    for shape in _shapes(L, heads):
+        certified = smallest(Architecture.parse(shape.text), L) if shape.claimed is Answer.CANNOT else None
+        if certified is not None:
+            length = f"about 2^{certified.log2_n:.4g} tokens"
+            yield f"{shape.name}, with these heads: ruled out in texts of {length}, the fewest found."

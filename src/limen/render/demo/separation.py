@@ -1,10 +1,11 @@
-"""`limen demo separation` for people: five stacks on one task, in words and as a picture."""
+"""`limen demo separation` for people: stacks on one task and on a shorter one, in words and as a picture."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
+from limen.core.quantities import plural
 from limen.core.verdict import Answer
 from limen.render.svg import circle, drawn, rect, text
 
@@ -25,10 +26,27 @@ def lines_of(report: SeparationReport) -> list[str]:
         f"every linear layer: {report.linear}; its state has {report.state_bits:,} bits",
         "",
     ]
-    for row in report.rows:
-        differs = "" if row.holds else f"   (the sources say {row.claimed.value.upper()})"
-        lines += [f"{row.verdict.value.upper():7} {row.name}{differs}", f"        {row.reason}"]
-    return [*lines, *([""] if report.notes else []), *report.notes]
+    lines += [line for row in report.rows for line in _row(row)]
+    lines += ["", _shorter(report), *(line for row in report.shorter for line in _row(row))]
+    order = ["", _order(report)] if report.holds else []
+    return [*lines, *order, *([""] if report.notes else []), *report.notes]
+
+
+def _row(row: Stacked) -> list[str]:
+    differs = "" if row.holds else f"   (the sources say {row.claimed.value.upper()})"
+    return [f"{row.verdict.value.upper():7} {row.name}{differs}", f"        {row.reason}"]
+
+
+def _order(report: SeparationReport) -> str:
+    L = report.hops
+    full = f"{L + 1} full layers do what {L - 1} with linear ones in each gap cannot"
+    hybrid = f"{plural(L - 1, 'full layer')} behind a linear one {'does' if L == 2 else 'do'} what"
+    return f"full > hybrid > linear: {full}; {hybrid} linear layers alone cannot"
+
+
+def _shorter(report: SeparationReport) -> str:
+    less = plural(report.hops - 1, "hop")
+    return f"{less} with the same heads: {report.shorter_task}, {_tokens(report.shorter_tokens)} tokens"
 
 
 def _tokens(n: int) -> str:
@@ -43,17 +61,21 @@ def separation_picture(report: SeparationReport) -> str:
     ]
     for i, row in enumerate(report.rows):
         body += _strip(row, 64 + i * _ROW)
-    return drawn(_RIGHT + 120, 80 + len(report.rows) * _ROW, body, _STYLE, _DARK)
+    below = 64 + len(report.rows) * _ROW
+    body.append(text(12, below + 20, _shorter(report), class_="title"))
+    for i, row in enumerate(report.shorter):
+        body += _strip(row, below + 40 + i * _ROW)
+    return drawn(_RIGHT + 120, below + 56 + len(report.shorter) * _ROW, body, _STYLE, _DARK)
 
 
 def _strip(row: Stacked, y: int) -> list[str]:
     x, drawn_row = _LEFT, [text(12, y + 20, row.name)]
     kind = "both" if row.sees_later else "full"
     for layer in range(row.layers + 1):
-        if row.linear:
+        if linear := row.linear + (row.early if layer == 0 else 0):
             drawn_row += [
                 rect(x, y + 6, 74, _BOX - 6, rx=3, class_="linear"),
-                text(x + 5, y + 18, _many(row.linear)),
+                text(x + 5, y + 18, _many(linear)),
             ]
             x += 80
         if layer < row.layers:

@@ -84,8 +84,8 @@ class BlockCut(Theorem):
         told = "h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉))"
         needs = [Need("one layer of block_sparse", f"{told} ≥ log₂({cases})", None)]
         if type(task) in _PAIRS:
-            said = "h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1))"
-            needs.append(Need("one layer of block_sparse", f"{said} ≥ log₂({_PAIRS[type(task)]})", None))
+            spoken = "h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1))"
+            needs.append(Need("one layer of block_sparse", f"{spoken} ≥ log₂({_PAIRS[type(task)]})", None))
         return tuple(needs)
 
 

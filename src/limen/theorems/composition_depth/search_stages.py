@@ -54,7 +54,7 @@ class Logs(NamedTuple):
 def free(task: Composition, bits: Wires) -> Free | None:
     """x, g and r of route H at a task; None where the search finds none."""
     L = task.L
-    if L > _HIGHEST or task.length.bit_length() > WRITTEN:
+    if not 2 <= L <= _HIGHEST or task.length.bit_length() > WRITTEN:
         return None
     logs, m, n = Logs(*map(logarithm, bits)), log2(task.m), [log2(n_l) for n_l in task.n]
     N = list(accumulate(n, initial=m))
