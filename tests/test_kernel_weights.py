@@ -396,7 +396,7 @@ def test_broken_models_are_told(break_it: str) -> None:
         ("residual", False),
         ("embedding", "table(vocab=5,length=6)"),
         ("architecture", "softmax(h=1,d=3,d_k=3,reply_bits=3)"),
-        ("architecture", "top_k(h=1,d=3,d_k=3,k=2)"),
+        ("architecture", "fetch(d=3,d_k=3)"),
         ("architecture", "softmax(h=3,d=1,d_k=1,kv_heads=1)"),
         ("locals", ["tanh(hidden=3)"]),
     ],

@@ -65,7 +65,7 @@ FORMS = (
         "cannot_match_one_layer": form(
             "cannot_match_one_layer",
             Kind("one_layer_cut", "fixed_query", matched, free=True),
-            "streaming_state one_layer_numbers match3",
+            "streaming_state one_layer_numbers triples",
         )
     }
     | {"cannot_tell_trees_one_layer": trees("cannot_tell_trees_one_layer")}

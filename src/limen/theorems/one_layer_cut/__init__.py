@@ -48,7 +48,7 @@ class OneLayerCut(Theorem):
             "counting by softmax heads alone, words instead of all sets: concrete verdicts",
         ),
         Formal(
-            "match3.v",
+            "triples.v",
             "cannot_match_one_layer",
             "match3 by softmax heads alone, words instead of all sets: concrete verdicts",
         ),
