@@ -125,8 +125,7 @@ def weights_of(figure: dict[str, Any], config: dict[str, Any]) -> float:
 def cache_of(figure: dict[str, Any], config: dict[str, Any] | None) -> float:
     """What vLLM has left for its cache, by the terms that it printed, in bytes."""
     terms = figure["terms"]
-    printed = terms["weights"] * 2**30
-    weights = printed if config is None else weights_of(figure | {"what": "rank"}, config)
+    weights = terms["weights"] * 2**30 if config is None else weights_of(figure | {"what": "rank"}, config)
     others = sum(terms.get(name, 0) for name in ("non_torch", "activation", "graphs"))
     return (terms["total"] * terms["util"] - others) * 2**30 - weights
 

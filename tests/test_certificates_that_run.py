@@ -15,7 +15,7 @@ from limen.core.task import Task
 from limen.errors import BadInput
 from limen.model.files import digest, save
 from limen.model.model import Model
-from limen.solutions import Attempt, saved
+from limen.solutions.run import Attempt, saved
 
 TASK = Task.parse("eva(n=4)")
 GOOD = Model.of(construct(TASK))

@@ -17,7 +17,7 @@ from limen.files.folder import ready_file, ready_folder, write_folder, write_who
 
 OLD = {"report.json": b'{"schema": "limen/table/1"}', "certificates/a/certificate.json": b"old"}
 WORK = (
-    "limen.solutions.solve",
+    "limen.solutions.run.solve",
     "limen.tables.build.build",
     "limen.decisions.decide",
     "limen.conversation.play.play",

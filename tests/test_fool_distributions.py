@@ -65,7 +65,7 @@ def test_every_rate_names_its_distribution_and_speaks_of_no_other() -> None:
     assert json.loads(said.to_json())["random_distribution"] == drawn
     picture = fool_picture(said)
     for shown in ("\n".join(lines_of(said)), picture, str(said._repr_html_())):
-        assert drawn in shown and "of those drawn so" in shown and "of all texts" not in shown
+        assert drawn in shown and "of texts drawn this way" in shown and "of all texts" not in shown
 
 
 def test_the_share_that_is_printed_is_no_less_than_the_bound() -> None:

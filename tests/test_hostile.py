@@ -31,7 +31,7 @@ from limen.errors import BadInput
 from limen.files.strict_json import read_object
 from limen.hf.fields import defaults
 from limen.model.files import load as load_model
-from limen.solutions import Attempt
+from limen.solutions.run import Attempt
 
 CEILING = """
 from limen.theorems import Case

@@ -44,8 +44,8 @@ MUTANTS = [
         "summed(k.mT @ v).detach()",
     ),
     ("values", "gated_linear", "mixers.recurrence.rule", "gate ignored", "right.q * left.α", "right.q"),
-    ("values", "gated_delta", "mixers.gated_delta", "gate ignored", "S = α_t * S\n", "S = S\n"),
-    ("values", "kda", "mixers.kda", "gate ignored", "S = α_t.mT * S ", "S = S "),
+    ("values", "gated_delta", "mixers._delta", "gate ignored", "S if α is None else α.mT * S", "S"),
+    ("values", "kda", "mixers._delta", "rows fade alike", "α.mT * S", "α.mT.mean(-2, keepdim=True) * S"),
     ("values", "kda", "mixers.recurrence.erasing_rows", "gate ignored", "c = G.exp()", "c = (0 * G).exp()"),
     (
         "values",
@@ -76,12 +76,12 @@ MUTANTS = [
     (
         "values",
         "window",
-        "mixers.window",
+        "mixers._ends",
         "window too wide",
-        "q, k, v, 0, self.W)",
-        "q, k, v, 0, self.W + 1)",
+        "*self.heads(w, x), *self.sight)",
+        "*self.heads(w, x), self.sight[0], self.sight[1] + 1)",
     ),
-    ("size", "window", "mixers.window", "a token too many", "min(n, self.W - 1)", "min(n, self.W)"),
+    ("size", "window", "mixers._ends", "a token too many", "sum(self.sight) - 1)", "sum(self.sight))"),
     ("size", "mamba", "mixers.mamba", "convolution forgotten", "(self.s + self.c - 1)", "self.s"),
     ("size", "log_linear", "mixers.log_linear", "levels gone", "(n - 1).bit_count() + 1 if n", "1 if n"),
     (

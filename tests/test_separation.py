@@ -25,7 +25,8 @@ from limen.render.demo.concentration import concentration_picture
 from limen.render.demo.concentration import lines_of as concentration_lines
 from limen.render.demo.orthogonal import lines_of as orthogonal_lines
 from limen.render.demo.separation import lines_of, separation_picture
-from limen.solutions import certified_range, frontier
+from limen.solutions.range import certified_range
+from limen.solutions.smallest import frontier
 from limen_check import Refused
 from limen_check.can.fits import derived
 from limen_check.cannot import architecture
@@ -191,7 +192,7 @@ def test_a_range_ends_where_the_kernel_refuses() -> None:
 def test_more_width_takes_less_precision() -> None:
     said = frontier(construct(Task.parse("index(n=8,S=2)"), "random_signs"), 4, 0)
     bits = [row.predicted for row in said.rows if row.predicted is not None]
-    assert said.works and bits == sorted(bits, reverse=True) and bits[-1] < bits[0]
+    assert said.holds and bits == sorted(bits, reverse=True) and bits[-1] < bits[0]
     with pytest.raises(BadInput, match="option k"):
         frontier(construct(Task.parse("index(n=8,S=2)"), "softmax"), 4, 0)
 

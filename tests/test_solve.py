@@ -14,7 +14,8 @@ from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.errors import BadInput
 from limen.model import exhaustive
-from limen.solutions import smallest_precision, solve
+from limen.solutions import solve
+from limen.solutions.smallest import smallest_precision
 
 
 @pytest.mark.parametrize(

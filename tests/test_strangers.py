@@ -385,7 +385,10 @@ def test_what_a_run_raises_is_one_line_too(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(reader, "check_run", _raising(RuntimeError, None))
     found = reader.all_checked(tmp_path)
     assert found.headline == "1 NOT checked, 1 valid, 1 skipped" and found.malformed
-    assert "run.json: the check stopped: RuntimeError; nothing is known of it" in found.certificates[0].reason
+    assert (
+        "run.json: the check stopped: RuntimeError; this says nothing about the claim"
+        in found.certificates[0].reason
+    )
     monkeypatch.setattr(reader, "check_run", _raising(ModuleNotFoundError, None))
     with pytest.raises(ModuleNotFoundError):  # the command says which extra brings it
         reader.all_checked(tmp_path)

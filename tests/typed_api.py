@@ -26,7 +26,9 @@ from limen.core.verdict import Verdict
 from limen.decisions.depths import DepthReport
 from limen.designs import Design
 from limen.laws.check import LawsReport
-from limen.solutions import FrontierReport, LeastReport, RangeReport, Solution
+from limen.solutions import Solution
+from limen.solutions.range import RangeReport
+from limen.solutions.smallest import FrontierReport, LeastReport
 from limen.tables.cell import EvidenceTable
 from limen.training.reports import GridReport, ResultsReport, SweepReport, TrainReport
 

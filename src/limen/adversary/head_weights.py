@@ -8,22 +8,14 @@ In both y = Σ_i weight_i v_i, so they are drawn alike.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import lazy_loader
-
 from limen.adversary.report import Look
 from limen.adversary.strategies.exact.layer import heads_on
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.model.model import Model, Place, at_once
 from limen.model.target import Target
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 def head_weights(target: Target, tokens: Tokens) -> tuple[Look, ...]:

@@ -9,9 +9,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import lazy_loader
 import msgspec
 
 from limen.adversary.failure_rate import upper_95
@@ -39,17 +38,13 @@ from limen.core.catalogue import identifier
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
 from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.errors import BadInput, unknown
 from limen.model.model import Model, one_thread
 from limen.model.target import QUESTIONS, Target, tensors
 from limen.witness.certified import arithmetic
 from limen.witness.collision import check_collision, streams
 from limen.witness.wrong_answer import check_same_answer, check_wrong_answer, given_by, spoken
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _MANY = 2**22  # weights of a model from which on its forwards are worth several threads
 Told = Callable[[Effort], None]

@@ -300,7 +300,9 @@ class Audit(Result):
         low, high = 0, _MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if asking(middle).fits else (low, middle)
+            other = asking(middle)
+            other.__dict__["held"] = self.held  # the weights are the same, and counted once
+            low, high = (middle, high) if other.fits else (low, middle)
         return low
 
     @cached_property
@@ -361,7 +363,7 @@ class Audit(Result):
     def _of_weights(self) -> list[str]:
         """Remarks on what the count of the weights leaves out."""
         lines = []
-        if self.stack.inside:
+        if self.stack.inside and not (isinstance(self.held, HeldWeights) and self.held.whole):
             lines.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if isinstance(self.held, HeldWeights):
             lines += self.held.remarks

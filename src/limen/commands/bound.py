@@ -47,9 +47,11 @@ def bound(
         int | None, Option("How many tokens come before the cut. Default: the task's own cut.")
     ] = None,
     *,
-    alphabet: Annotated[int | None, Option("Of a function: number of token ids, 0 to alphabet-1.")] = None,
-    length: Annotated[int | None, Option("Of a function: number of tokens of an input.")] = None,
-    seconds: Annotated[float, Option("Of a function: how many seconds it may run.", least=0.1)] = 60.0,
+    alphabet: Annotated[
+        int | None, Option("For a function: the number of token ids, 0 to alphabet-1.")
+    ] = None,
+    length: Annotated[int | None, Option("For a function: the number of tokens of an input.")] = None,
+    seconds: Annotated[float, Option("For a function: how many seconds it may run.", least=0.1)] = 60.0,
 ) -> BoundReport:
     """For a function of your own the answer comes from its communication matrix."""
     from limen.bounds.bound import bound, bound_here, bound_of

@@ -169,7 +169,9 @@ def _in_one_line(path: Path) -> Iterator[None]:
     except (BadInput, ImportError):
         raise
     except Exception as error:
-        raise Stopped(f"{path}: the check stopped: {type(error).__name__}; nothing is known of it") from error
+        raise Stopped(
+            f"{path}: the check stopped: {type(error).__name__}; this says nothing about the claim"
+        ) from error
 
 
 def _content(path: Path, most: int = MOST_JSON) -> bytes:
@@ -292,7 +294,8 @@ def _tried_again(c: Run, model: Model) -> Recheck:
 
 def _conversed_again(c: Transcript, model: Model) -> Recheck:
     bits = sum(message.bits for message in c.messages)
-    claim = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, the same again"
+    messages = f"{len(c.messages)} messages of {bits} bits in all"
+    claim = f"{c.task} by {c.architecture}: {messages}, the same in another run"
     reason = check_transcript(c, model)
     return Recheck(reason, reason is None, claim)
 

@@ -67,9 +67,9 @@ def show(
         ),
     ],
     count: Annotated[
-        int | None, Option("Of a task: how many inputs to draw. Default: 2.", least=1, most=1000)
+        int | None, Option("For a task: how many inputs to draw. Default: 2.", least=1, most=1000)
     ] = None,
-    hard: Annotated[bool, Option("Of a task: draw inputs that are near-misses.")] = False,
+    hard: Annotated[bool, Option("For a task: draw near-misses.")] = False,
     seed: Seed = 0,
     context: Annotated[
         int | None,

@@ -12,7 +12,9 @@ from limen.core.option import Option
 
 if TYPE_CHECKING:
     from limen.core.report import Result
-    from limen.solutions import Attempt, FrontierReport, LeastReport, RangeReport, Solution
+    from limen.solutions.range import RangeReport
+    from limen.solutions.run import Attempt, Solution
+    from limen.solutions.smallest import FrontierReport, LeastReport
 
 Check = int | str  # how many inputs of each sort, or "exhaustive"
 
@@ -66,10 +68,10 @@ def solve(
 @command(
     example='limen solve "eva(n=1000)" --precision bf16',
     answers=(
-        Shown("limen.solutions:SolveReport", "limen.render.solve:lines_of"),
-        Shown("limen.solutions:LeastReport", "limen.render.solve:least_lines"),
-        Shown("limen.solutions:RangeReport", "limen.render.solve:range_lines"),
-        Shown("limen.solutions:FrontierReport", "limen.render.solve:frontier_lines"),
+        Shown("limen.solutions.run:SolveReport", "limen.render.solve:lines_of"),
+        Shown("limen.solutions.smallest:LeastReport", "limen.render.solve:least_lines"),
+        Shown("limen.solutions.range:RangeReport", "limen.render.solve:range_lines"),
+        Shown("limen.solutions.smallest:FrontierReport", "limen.render.solve:frontier_lines"),
     ),
 )
 def solve(
@@ -89,7 +91,7 @@ def solve(
     check: Annotated[
         str | int | None,
         Option(
-            "exhaustive: try every input. A number: try so many plain and so many hard inputs.",
+            "exhaustive: try every input. A number: try that many plain and that many hard inputs.",
             complete=_complete.of("exhaustive"),
         ),
     ] = None,
@@ -118,16 +120,20 @@ def solve(
     tell: Tell | None = None,
 ) -> Result:
     """Exit 1 if an input was answered wrongly, or if nothing that was looked for works."""
-    from limen.solutions import Attempt, certified_range
+    from limen.solutions.run import Attempt
 
     drawn = None if picture is None else Path(picture)
     attempt = Attempt(task, by, precision, None if check is None else str(check), seed)
     if reach:
+        from limen.solutions.range import certified_range
+
         return certified_range(attempt.construction, over)
     if smallest == "precision,width":
         return _frontier(attempt, drawn)
     if smallest is not None:
-        return attempt.least(smallest, over)
+        from limen.solutions.smallest import least
+
+        return least(attempt, smallest, over)
     return _solved(attempt, None if save is None else Path(save), drawn, watched=tell is not None)
 
 
@@ -135,7 +141,7 @@ def _frontier(attempt: Attempt, picture: Path | None) -> FrontierReport:
     """Precision against width, and its picture."""
     from limen.render.solve import frontier_picture
     from limen.render.svg import picture_ready, save_picture
-    from limen.solutions import frontier
+    from limen.solutions.smallest import frontier
 
     if picture is not None:
         picture_ready(picture)
@@ -151,7 +157,7 @@ def _solved(attempt: Attempt, folder: Path | None, picture: Path | None, watched
     from limen.render.picture import attention_picture
     from limen.render.progress import inputs_bar
     from limen.render.svg import picture_ready, save_picture
-    from limen.solutions import CERTIFICATE, RUN, looks, saved
+    from limen.solutions.run import CERTIFICATE, RUN, looks, saved
 
     if folder is not None:
         ready(folder, RUN, CERTIFICATE)

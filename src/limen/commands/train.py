@@ -111,10 +111,10 @@ def train(
         ),
     ] = None,
     *,
-    cell: Annotated[str | None, Option("Of an experiment: which cell. Default: the first.")] = None,
+    cell: Annotated[str | None, Option("With an experiment: which cell. Default: the first.")] = None,
     size: Annotated[
         Literal["quick", "standard", "full"],
-        Option("Of an experiment: quick, standard or full.", noun="size"),
+        Option("With an experiment: quick, standard or full.", noun="size"),
     ] = "quick",
     start: Annotated[
         str | None,
@@ -137,7 +137,7 @@ def train(
     mixed: Annotated[bool, Option("Also teach smaller sizes of the task.")] = False,
     distribution: Annotated[
         str | None,
-        Option("How plain inputs are drawn. Of recall: halves, as MQAR has them. Default: uniformly."),
+        Option("How plain inputs are drawn; for recall also halves, as in MQAR. Default: uniformly."),
     ] = None,
     first: Annotated[
         str | None, Option("A smaller stack to train first; it then grows by layers of zeros.", own=True)

@@ -9,12 +9,38 @@ the precision.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Self
+
 from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
+from limen.constructions._features import sizes_of
+from limen.constructions._program import Programmed
+from limen.core.architecture import Architecture
 from limen.core.columns import Columns
+from limen.core.task import Task
 from limen.core.text import spell
 from limen.core.weights import Weights
 from limen.errors import BadInput
 from limen.mixers.mamba2 import Mamba2
+
+
+@dataclass(frozen=True)
+class LooksBack(Programmed):
+    """All sizes of the block are those of the architecture: its norm is over all channels."""
+
+    _: KW_ONLY
+    h: int = 2
+    d: int = 4
+    s: int = 1
+    c: int = 2
+
+    @classmethod
+    def within(cls, task: Task, architecture: Architecture) -> Self:
+        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))
+
+    @property
+    def mixer(self) -> Mamba2:
+        return Mamba2(self.h, self.d, self.s, c=self.c)
 
 
 def look_back_text(mixer: Mamba2, values: int) -> str:

@@ -29,11 +29,12 @@ from dataclasses import dataclass, replace
 
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, lower, retrieved
+from limen.constructions._margins import Roundoff, certified, in_balls, lower, retrieved
 from limen.constructions._net import Net
 from limen.constructions._weights import DIGITS, bits_for, digits
 from limen.core.arrays import np
 from limen.core.construction import Construction
+from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Code, Segment
 from limen.model.local import Mlp
@@ -233,6 +234,14 @@ class SoftmaxDyck(Construction):
         N = arb(self.task.n) / 2 + self.T + 1
         error = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1 + 6 * r.u
         return bool(N * r.acc < 1 and self.S * (1 / (2 * N) - error) / N > 2)
+
+    @in_balls
+    def margin(self, precision: Precision) -> float | None:
+        r = Roundoff.of(precision)
+        held = None if r is None else self.latest(r)
+        if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
+            return None
+        return self.verdict_margin(r)
 
     def verdict_margin(self, r: Roundoff) -> float | None:
         """The margin behind the last head: a flag of 1 or more, or none."""

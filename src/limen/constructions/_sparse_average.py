@@ -11,9 +11,8 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._fields import bits, one_hot, table, tokens
@@ -22,14 +21,10 @@ from limen.constructions._program import Attend, HeadRange, Logits, Match, Piece
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
 from limen.core.numbers import Float, Precision
+from limen.core.tensors import torch
 from limen.core.weights import Array
 from limen.model.local import Pointwise
 from limen.tasks.sparse_average import SparseAverage
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 FLAG = 32  # the score of a token that is picked by a flag; e^-32 ≈ 1.3e-14
 

@@ -26,14 +26,12 @@ from functools import cached_property
 from itertools import product
 
 from limen.constructions._depths import KINDS, STEP, C, SoftmaxDyck
-from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import bits_for, digits, identity, zeros
 from limen.constructions._words import oppose
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
 from limen.errors import BadInput, at_least
@@ -292,14 +290,6 @@ class DyckByEncoder(SoftmaxDyck):
             if g >= 0:
                 none[net.unit({at["found"].start + g: 4}, -1)] = -1.0
         return net
-
-    @in_balls
-    def margin(self, precision: Precision) -> float | None:
-        r = Roundoff.of(precision)
-        held = None if r is None else self.latest(r)
-        if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
-            return None
-        return self.verdict_margin(r)
 
     @classmethod
     def examples(cls) -> tuple[DyckByEncoder, ...]:

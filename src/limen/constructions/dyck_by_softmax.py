@@ -18,12 +18,10 @@ from functools import cached_property
 from typing import Any
 
 from limen.constructions._depths import STEP, SoftmaxDyck
-from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
-from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.model.embedding import Codes
 from limen.model.local import Mlp
@@ -101,14 +99,6 @@ class DyckBySoftmax(SoftmaxDyck):
     def hints(self) -> dict[str, Any]:
         """Tokens are followed by the brackets that are open."""
         return {"how": "shares"}
-
-    @in_balls
-    def margin(self, precision: Precision) -> float | None:
-        r = Roundoff.of(precision)
-        held = None if r is None else self.latest(r)
-        if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
-            return None
-        return self.verdict_margin(r)
 
     @classmethod
     def examples(cls) -> tuple[DyckBySoftmax, ...]:

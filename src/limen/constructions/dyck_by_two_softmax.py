@@ -161,12 +161,11 @@ class DyckByTwoSoftmax(SoftmaxDyck):
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         """A difference of two shares is 1/n of a share away from the slack; each errs by some 8 roundings."""
-        r, n = Roundoff.of(precision), self.task.n
-        held = None if r is None else self.latest(r)
-        if r is None or held is None or not held < 2.0**-4 or not self.counted(r):
+        r, n, margin = Roundoff.of(precision), self.task.n, super().margin(precision)
+        if r is None:
             return None
         error = 2 * ((1 + r.u) ** 2 * (1 + r.sums(4)) - 1) + 2 * r.u
-        return self.verdict_margin(r) if self.S * (1 / (n + 4) - error) * 2 / (n + 4) > 2 else None
+        return margin if self.S * (1 / (n + 4) - error) * 2 / (n + 4) > 2 else None
 
     @classmethod
     def examples(cls) -> tuple[DyckByTwoSoftmax, ...]:

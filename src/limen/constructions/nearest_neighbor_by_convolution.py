@@ -14,19 +14,15 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from limen.constructions._convolution import look_back, look_back_text
-from limen.constructions._features import sizes_of
+from limen.constructions._convolution import LooksBack, look_back, look_back_text
 from limen.constructions._labelled import Labelled
 from limen.constructions._program import Attend, Tier
-from limen.core.architecture import Architecture
-from limen.core.task import Task
-from limen.mixers.mamba2 import Mamba2
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 
 @dataclass(frozen=True)
-class NearestNeighborByConvolution(Labelled):
-    """All sizes of the block are those of the architecture: its norm is over all channels."""
+class NearestNeighborByConvolution(Labelled, LooksBack):
+    """The block must hold a one-hot of the points."""
 
     task: NearestNeighbor = NearestNeighbor()
     small = (
@@ -35,18 +31,7 @@ class NearestNeighborByConvolution(Labelled):
         NearestNeighbor(1, 2, 2),
     )
     _: KW_ONLY
-    h: int = 2
     d: int = 32
-    s: int = 1
-    c: int = 2
-
-    @classmethod
-    def within(cls, task: Task, architecture: Architecture) -> NearestNeighborByConvolution:
-        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))  # type: ignore[arg-type]
-
-    @property
-    def mixer(self) -> Mamba2:
-        return Mamba2(self.h, self.d, self.s, c=self.c)
 
     @property
     def first(self) -> Tier:

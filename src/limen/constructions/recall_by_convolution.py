@@ -13,40 +13,23 @@ One Mamba-2 layer with ⌈log₂V⌉ channels in its first head and c ≥ 2, the
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 from flint import arb
 
-from limen.constructions._convolution import look_back, look_back_text
-from limen.constructions._features import sizes_of
+from limen.constructions._convolution import LooksBack, look_back, look_back_text
 from limen.constructions._margins import Roundoff
 from limen.constructions._program import Attend, Tier
 from limen.constructions._recalled import Recalled
-from limen.core.architecture import Architecture
-from limen.core.task import Task
-from limen.mixers.mamba2 import Mamba2
 from limen.tasks.recall import Recall
 
 
 @dataclass(frozen=True)
-class RecallByConvolution(Recalled):
-    """All sizes of the block are those of the architecture: its norm is over all channels."""
+class RecallByConvolution(Recalled, LooksBack):
+    """The block must hold the digits of a key."""
 
     task: Recall = Recall()
     small = Recall(1, 2), Recall(2, 7), (Recall(2, 5, q=2), {"c": 4})
-    _: KW_ONLY
-    h: int = 2
-    d: int = 4
-    s: int = 1
-    c: int = 2
-
-    @classmethod
-    def within(cls, task: Task, architecture: Architecture) -> RecallByConvolution:
-        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))  # type: ignore[arg-type]
-
-    @property
-    def mixer(self) -> Mamba2:
-        return Mamba2(self.h, self.d, self.s, c=self.c)
 
     @property
     def first(self) -> Tier:

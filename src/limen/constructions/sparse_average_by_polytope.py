@@ -20,21 +20,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._sparse_average import FLAG, SetQuery, native, power_of_two
 from limen.core.arrays import NDArray, np
 from limen.core.numbers import Precision
+from limen.core.tensors import torch
 from limen.tasks.sparse_average import SparseAverage
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

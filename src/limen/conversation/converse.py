@@ -16,24 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.conversation.sums import Arithmetic, Content
 from limen.core.heads import join, split
 from limen.core.highest import highest
 from limen.core.mixer import Mixer, Streaming
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 Weights = dict[str, "torch.Tensor"]
 

@@ -6,9 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import lazy_loader
 import msgspec
 
 from limen.conversation.information import Epoch, epochs
@@ -21,15 +19,11 @@ from limen.core.certificate import Message, Transcript
 from limen.core.protocol import Holder, Protocol, shares
 from limen.core.report import Report
 from limen.core.task import Player, Task
+from limen.core.tensors import torch
 from limen.errors import BadInput, unknown
 from limen.model.embedding import Table
 from limen.model.files import load
 from limen.model.model import Frame, Model
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _WIDTH = 16  # of a random model
 _MOST = 2000  # tokens: the parties compare every query with every token before it
@@ -76,10 +70,6 @@ class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
     def holds(self) -> bool:
         """Whether the outputs are equal and no message has more bits than the theorem counts."""
         return (self.equal or not self.exact) and self.bits_measured <= self.bits_formula
-
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.core.arrays import np
 from limen.core.numbers import Fixed, Precision
+from limen.core.tensors import torch
 from limen.errors import BadInput
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 Content = tuple[Any, ...]  # tensors, or arrays of Python integers where 62 bits are too few
 _WORD = 62  # bits of a sum that int64 surely holds

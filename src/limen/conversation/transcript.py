@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.conversation.converse import Utterance, converse
 from limen.conversation.sums import Arithmetic, Floats, Integers
@@ -14,15 +12,11 @@ from limen.core.arrays import np
 from limen.core.certificate import Message, Transcript
 from limen.core.numbers import Fixed, Precision
 from limen.core.task import Player, Task, Tokens
+from limen.core.tensors import torch
 from limen.core.text import Call, build, parse_call
 from limen.errors import BadInput, unknown
 from limen.model.files import digest
 from limen.model.model import Model
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 def arithmetic(text: str) -> Arithmetic:

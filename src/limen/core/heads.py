@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.mixer import Streaming
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes, random_weights
 from limen.errors import BadInput, at_least
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 def split(x: jt.Num[torch.Tensor, "*batch n hd"], h: int) -> jt.Num[torch.Tensor, "*batch {h} n d"]:
@@ -66,6 +57,9 @@ class Headed(Streaming):
         """The shapes of W_Q, W_K, W_V, W_O."""
         keys, values = self.h * self.key_size, self.h * self.d
         return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def shapes(self, width: int) -> Shapes:
+        return self.projections(width)
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Random weights, queries smaller by √d_k: then scores ⟨q,k⟩ have variance 1."""

@@ -59,8 +59,13 @@ class Report(Result, msgspec.Struct, frozen=True, kw_only=True, tag_field="schem
         return self
 
     @property
+    def holds(self) -> bool:
+        """Whether the property in question holds; true where no property is in question."""
+        return True
+
+    @property
     def exit_code(self) -> int:
-        return 0
+        return 0 if self.holds else 1
 
 
 def schema(*kinds: type[Report]) -> dict[str, Any]:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
-
-import lazy_loader
+from typing import TypeAlias
 
 from limen.core.arrays import NDArray, np
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import torch
 
 Shapes = dict[str, tuple[int, ...]]
 Array: TypeAlias = "NDArray[np.float64]"

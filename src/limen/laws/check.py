@@ -93,10 +93,6 @@ class LawsReport(Report, frozen=True, kw_only=True, tag="limen/test/1"):
     def headline(self) -> str:
         return f"{self.entry}: {plural(len(self.laws), 'law')}, {self.broken} broken"
 
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
-
 
 def _called(instance: Any) -> str:
     """An instance as people write it; a construction with its task."""

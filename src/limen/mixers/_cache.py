@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import spread
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import jt, torch
 
 
 class Cache(NamedTuple):

@@ -8,18 +8,10 @@ r"""Softmax attention to a few chosen tokens, given by their places: work in pro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.core.arrays import NDArray, np
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import jt, torch
 
 _TILE = 16  # queries that are multiplied with a block at once
 _GROUP = 8  # scores that are first judged by their maximum alone, in rows that are _LONG times as long as k

@@ -7,16 +7,7 @@ Row c-1 of the kernel weighs the present token.  State: the last c-1 rows of x.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import lazy_loader
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import jt, torch
 
 
 def passing(kernel: jt.Num[torch.Tensor, "c m"]) -> jt.Num[torch.Tensor, "c m"]:

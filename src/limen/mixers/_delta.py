@@ -1,28 +1,22 @@
-r"""What the delta rules share: their sizes, their projections, what they carry.
+r"""What the delta rules share: the rule itself, their sizes, their projections, what they carry.
 
-In the terms of `recurrence/rule.py` q and k have length 1.
+    y_t = q_tᵀS_t,     S_t = S' - β_tk_t(k_tᵀS' - v_tᵀ)  with  S' = diag(α_t)S_{t-1}
+
+α is 1, a number a head, or a number a row.  In the terms of `recurrence/rule.py` q and k have length 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import lazy_loader
-
-from limen.core.heads import Headed, split
+from limen.core.heads import Headed, join, split
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes
 from limen.mixers._conv import convolve, passing
-from limen.mixers.recurrence.loops import Looped
-from limen.mixers.recurrence.rule import widened
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.mixers.recurrence.loops import Looped, Loops
+from limen.mixers.recurrence.rule import Tokens, widened
 
 _EPSILON = 1e-6
 
@@ -42,7 +36,7 @@ class DeltaMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class DeltaRule(Looped, Headed):
-    """The sizes of a delta rule behind a causal convolution over c tokens (1: none), and what it carries."""
+    """A delta rule behind a causal convolution over c tokens (1: none)."""
 
     _: KW_ONLY
     c: int = 1
@@ -51,7 +45,7 @@ class DeltaRule(Looped, Headed):
     def channels(self) -> int:
         return self.h * (2 * self.key_size + self.d)
 
-    def rule_shapes(self, width: int) -> Shapes:
+    def shapes(self, width: int) -> Shapes:
         """The projections, the convolution's kernel and β."""
         kernel: Shapes = {"conv": (self.c, self.channels)} if self.c > 1 else {}
         return self.projections(width) | kernel | {"B": (width, self.h), "b": (self.h,)}
@@ -59,6 +53,46 @@ class DeltaRule(Looped, Headed):
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         w = super().initial(width, generator, dtype)
         return w | ({"conv": passing(w["conv"])} if "conv" in w else {})
+
+    def log_gates(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch h n rows"] | None:
+        """ln α: how the memory, or each of its rows, fades before a write; None: it does not fade."""
+        return None
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        S, seen = self.start(w, x.shape[:-2])
+        tokens, y = self._tokens(w, x, seen)[1], []
+        for q, *written in zip(*(part.split(1, -2) for part in tokens), strict=True):
+            S = _write(S, *written)
+            y.append(q @ S)  # (*batch, h, 1, d)
+        return join(torch.cat(y, -2)) @ w["O"]
+
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        _, tokens = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
+        return join(loops.rule(Tokens(*tokens, self.log_gates(w, x)))) @ w["O"]
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch width"]]:
+        seen, (q, *written) = self._tokens(w, x_t.unsqueeze(-2), state.seen)  # (*batch, h, 1, ·)
+        S = _write(state.S, *written)
+        return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+
+    def _tokens(
+        self,
+        w: Mapping[str, torch.Tensor],
+        x: jt.Float[torch.Tensor, "*batch n width"],
+        seen: jt.Float[torch.Tensor, "*batch past channels"],
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        """What the convolution has seen then; q, k, v, β and, where the memory fades, α."""
+        seen, tokens = projected(w, x, self.h, seen)
+        gates = self.log_gates(w, x)
+        return seen, (*tokens, *([] if gates is None else [gates.exp()]))
 
     def state_bits(self, n: int, p: int) -> int:
         return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p
@@ -68,6 +102,18 @@ class DeltaRule(Looped, Headed):
         return DeltaMemory(
             zeros((*batch, self.h, self.key_size, self.d)), zeros((*batch, self.c - 1, self.channels))
         )
+
+
+def _write(
+    S: jt.Float[torch.Tensor, "*batch h d_k d"],
+    k: jt.Float[torch.Tensor, "*batch h 1 d_k"],
+    v: jt.Float[torch.Tensor, "*batch h 1 d"],
+    β: jt.Float[torch.Tensor, "*batch h 1 1"],
+    α: jt.Float[torch.Tensor, "*batch h 1 rows"] | None = None,
+) -> jt.Float[torch.Tensor, "*batch h d_k d"]:
+    """The memory after a token: what fades, then what the key held gives way to the value."""
+    S = S if α is None else α.mT * S
+    return S - β * k.mT @ (k @ S - v)
 
 
 def projected(

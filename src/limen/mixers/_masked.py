@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import jt, torch
 
 # Queries taken together. Measured: fewer cost more in overhead than they save in work.
 _ROWS = 128  # in `attend_fused`
@@ -81,13 +73,7 @@ def fused(
 def ends(n: int, first: int, last: int, device: torch.device) -> jt.Bool[torch.Tensor, "{n} {n}"]:
     """Token i sees the tokens 0 … first-1 and i-last+1 … i, none later than itself."""
     j = torch.arange(n, device=device)
-    return _at_an_end(j, j, first, last)
-
-
-def _at_an_end(
-    i: jt.Int64[torch.Tensor, " n"], j: jt.Int64[torch.Tensor, " m"], first: int, last: int
-) -> jt.Bool[torch.Tensor, "n m"]:
-    age = i.unsqueeze(-1) - j
+    age = j.unsqueeze(-1) - j
     return (age >= 0) & ((j < first) | (age < last))
 
 

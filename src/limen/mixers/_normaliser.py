@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import lazy_loader
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.core.tensors import jt, torch
 
 
 def with_ones(v: jt.Float[torch.Tensor, "*batch d"]) -> jt.Float[torch.Tensor, "*batch d+1"]:

@@ -20,23 +20,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
 from limen.core.tally import Terms, blocks, finished, opened, own
+from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_blocks, leading
 from limen.mixers._masked import attend, attend_fused
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _GATHER = 512  # tokens from which on reading the selected blocks alone is quicker; measured
 _ROWS = 512  # tokens whose scores are held at a time

@@ -17,21 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import Headed, join, split
+from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 from limen.mixers._conv import convolve, nothing_seen, passing
 from limen.mixers._masked import attend, fused
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 class Convolved(NamedTuple):

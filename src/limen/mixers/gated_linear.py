@@ -10,20 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import Headed, join, split
+from limen.core.tensors import jt, torch
 from limen.mixers.recurrence.loops import Looped, Loops
 from limen.mixers.recurrence.rule import Tokens
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _BIAS = 3.0  # σ(3) ≈ 0.95: a memory of some twenty tokens to start from, as the paper's σ(0)^(1/16)
 

@@ -12,19 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.heads import Grouped, join, split
+from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -33,9 +24,6 @@ class Hard(Grouped):
 
     reply_is_all = True
     reads_kv_alone = True
-
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]

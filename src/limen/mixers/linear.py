@@ -12,24 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.features import ELU1, FeatureMap
 from limen.core.heads import Headed, join, split
 from limen.core.tally import ONE, Terms
+from limen.core.tensors import jt, torch
 from limen.core.weights import random_weights
 from limen.mixers._normaliser import divided, with_ones
 from limen.mixers.recurrence.loops import Looped, Loops
 from limen.mixers.recurrence.rule import Tokens
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 class Sums(NamedTuple):
@@ -51,9 +43,6 @@ class Linear(Looped, Headed):
     @property
     def state_shape(self) -> tuple[int, int, int]:
         return self.h, self.phi.size(self.key_size), self.d + self.normalise
-
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Smaller queries where ⟨q,k⟩ itself is summed; a positive φ would tell no keys apart."""

@@ -20,13 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import lazy_loader
+from typing import Literal, NamedTuple
 
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
 from limen.core.tally import LEVELS, ONE, Terms
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes
 from limen.errors import BadInput, at_least
 from limen.mixers._delta import unit
@@ -35,13 +34,6 @@ from limen.mixers.recurrence.decay import initial_time_steps, time_step
 from limen.mixers.recurrence.levels import level_table
 from limen.mixers.recurrence.loops import Looped, Loops
 from limen.mixers.recurrence.rule import Tokens
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _GATES = {"linear": "", "mamba2": "TtA", "gated_delta": "BbTtA"}
 

@@ -12,21 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.mixer import Streaming
+from limen.core.tensors import jt, torch
 from limen.core.weights import random_weights
 from limen.errors import at_least
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
-
 
 _FORGET = 2.0
 

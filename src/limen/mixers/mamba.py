@@ -12,23 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.mixer import Streaming
+from limen.core.tensors import jt, torch
 from limen.core.weights import random_weights
 from limen.errors import at_least
 from limen.mixers._conv import convolve, nothing_seen, passing
 from limen.mixers.recurrence.chunks import carry, cut, glue
 from limen.mixers.recurrence.decay import initial_time_steps
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 class MambaMemory(NamedTuple):

@@ -13,26 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.tally import ONE, Terms
+from limen.core.tensors import jt, torch
 from limen.core.weights import random_weights
 from limen.errors import at_least
 from limen.mixers._conv import convolve, nothing_seen, passing
 from limen.mixers.recurrence import rule
 from limen.mixers.recurrence.decay import initial_time_steps, time_step
 from limen.mixers.recurrence.loops import Looped, Loops
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _EPSILON = 1e-5
 

@@ -13,30 +13,15 @@ head of linear attention carries.  first=0 is `window`; first+last ≥ n is full
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
-from limen.core.heads import Grouped, join
 from limen.errors import at_least
-from limen.mixers._cache import Cache, empty
-from limen.mixers._masked import attend, attend_ends, ends
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
+from limen.mixers._ends import SeesEnds
 
 
 @dataclass(frozen=True)
-class MaskedSoftmax(Grouped):
+class MaskedSoftmax(SeesEnds):
     """h heads of sizes d and d_k (default: d) that see the `first` and the `last` tokens, own included."""
-
-    reads_kv_alone = True
 
     first: int = 2
     last: int = 3
@@ -46,37 +31,9 @@ class MaskedSoftmax(Grouped):
         at_least(self, **{name: 1 for name in ("d_k", "kv_heads") if getattr(self, name) is not None})
         self.whole_groups()
 
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
-
-    def mix(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
-    ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = self.heads(w, x)  # (*batch, h, n, d)
-        visible = ends(x.shape[-2], self.first, self.last, x.device)  # (n, n)
-        return join(attend(q, k, v, visible)) @ w["O"]
-
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
-    ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = self.heads(w, x)
-        return join(attend_ends(q, k, v, self.first, self.last)) @ w["O"]
-
-    def state_bits(self, n: int, p: int) -> int | None:
-        return min(n, self.first + self.last - 1) * self.kv_sets * (self.key_size + self.d) * p
-
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
-        return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
-
-    def step(
-        self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
-        q, k, v = self.token(w, x_t)  # (*batch, h or kv_sets, d)
-        state = state.append(k, v)
-        y = state.spread(self.group).read(q)  # (*batch, h, d)
-        full = state.pairs == self.first + self.last
-        # The first tokens stay; of the last ones the oldest is out of the next token's sight.
-        return state.drop(self.first) if full else state, y.flatten(-2) @ w["O"]
+    @property
+    def sight(self) -> tuple[int, int]:
+        return self.first, self.last
 
     @classmethod
     def examples(cls) -> tuple[MaskedSoftmax, ...]:

@@ -14,21 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.mixer import Streaming
+from limen.core.tensors import jt, torch
 from limen.core.weights import random_weights
 from limen.errors import BadInput, at_least
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
-
 
 _KEPT, _NOISE = 0.8, 0.1
 

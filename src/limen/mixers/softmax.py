@@ -11,22 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.heads import Grouped, join, split
 from limen.core.tally import SEEN, Terms
+from limen.core.tensors import jt, torch
 from limen.errors import BadInput
 from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import fused
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -42,9 +33,6 @@ class Softmax(Grouped):
     @property
     def sees_future(self) -> bool:
         return self.bidirectional
-
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return self.projections(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -16,23 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
 from limen.core.tally import SEEN, Terms, latest
+from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_chosen, leading
 from limen.mixers._masked import attend, attend_fused
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _GATHER = 512  # tokens from which on reading the chosen ones alone is quicker; measured
 _HELD = 2**19  # index scores that are held at a time; measured: as many as the caches hold

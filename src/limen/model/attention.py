@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
+from limen.core.tensors import torch
 from limen.mixers.softmax import Softmax
 from limen.model.model import Model, Place, at_once
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,9 @@ as many, made anew in each layer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
+from limen.core.tensors import jt, torch
 from limen.model.embedding import Codes
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 def scores(

@@ -5,21 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
-import lazy_loader
-
+from limen.core.tensors import jt, torch
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes, random_weights
 from limen.errors import BadInput, at_least, unknown
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
-
 
 Value = TypeVar("Value", "torch.Tensor", int)
 _LONGEST = 2**1024  # positions; a run, whose places are int64, is stopped long before by its memory

@@ -12,16 +12,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import lazy_loader
-
+from limen.core.tensors import torch
 from limen.model.embedding import Codes
 
 if TYPE_CHECKING:
-    import torch
-
     from limen.model.model import Model
-else:
-    torch = lazy_loader.load("torch")
 
 _FAR = 60  # |log₂| of numbers whose products neither overflow nor become subnormal
 _NOTHING = float("inf")  # log₂ of the step of numbers that are all 0: they are multiples of anything

@@ -16,23 +16,15 @@ Otherwise keys and values are made chunk by chunk.  A model that cannot be read 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import lazy_loader
-
+from limen.core.tensors import jt, torch
 from limen.mixers.softmax import Softmax
 from limen.model import coded
 from limen.model.arithmetic import rounds_each_operation
 from limen.model.embedding import Codes
 from limen.model.exact import exact_keys_and_values
 from limen.model.model import Model, Place
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 CHUNK = 2**15  # tokens embedded at once
 CODED = 2**17  # tokens whose codes are looked up at once

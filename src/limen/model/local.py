@@ -6,20 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
+from limen.core.tensors import jt, torch
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes, random_weights
 from limen.errors import BadInput, at_least, unknown
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

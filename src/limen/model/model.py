@@ -20,28 +20,19 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, reduce
 from math import prod
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import lazy_loader
+from typing import Any, NamedTuple
 
 from limen.core.architecture import Architecture
 from limen.core.construction import Construction
 from limen.core.mixer import Mixer, Streaming
 from limen.core.numbers import Precision
+from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes, random_weights, tensors
 from limen.errors import BadInput, at_least, shortened
 from limen.model.arithmetic import rounds_each_operation
 from limen.model.embedding import Codes, Embedding
 from limen.model.local import Local
 from limen.model.readout import Affine, Readout
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
-
 
 _WEIGHTS = 2**28  # numbers: 2 GB in float64
 

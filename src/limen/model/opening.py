@@ -11,21 +11,15 @@ import hashlib
 import json
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import lazy_loader
-
+from limen.core.tensors import torch
 from limen.errors import BadInput, shortened
 from limen.files import own
 from limen.files.paths import is_folder
 from limen.model.files import HEADER, digest, load
 from limen.model.model import Model
 from limen.model.predictor import calling
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 CONFIG = "config.json"
 _PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")

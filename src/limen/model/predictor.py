@@ -10,23 +10,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-import lazy_loader
+from typing import Any, Protocol, runtime_checkable
 
 from limen.core.arrays import np
 from limen.core.task import Answers, Task, Tokens
+from limen.core.tensors import jt, torch
 from limen.errors import BadInput
 from limen.model.memory import refused
 from limen.model.model import Model
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
-
 
 _ANSWERS = 2**12  # that a model may give without logits: more than any task here has
 NONE = -1  # in the place of an answer, where the model gave no number

@@ -6,22 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.arrays import NDArray, np
+from limen.core.tensors import jt, torch
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes
 from limen.errors import at_least, unknown
 from limen.model.arithmetic import rounds_each_operation
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _LOW = 10  # digits of an answer that are summed apart from those above
 

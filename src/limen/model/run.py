@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.arrays import np
 from limen.core.numbers import Exact, Precision
 from limen.core.task import Task, Tokens
+from limen.core.tensors import jt, torch
 from limen.errors import BadInput, counted
 from limen.mixers.softmax import Softmax
 from limen.model import exhaustive, memory
 from limen.model.arithmetic import computing_in
 from limen.model.last import CHUNK, last_vectors, reads_only_the_embedding
 from limen.model.model import Model
-
-if TYPE_CHECKING:
-    import jaxtyping as jt
-    import torch
-else:
-    jt = lazy_loader.load("jaxtyping")
-    torch = lazy_loader.load("torch")
 
 _SHORT = 64  # tokens up to which a model is run in its own order of operations; longer, as in last.py
 _NUMBERS = 2**24  # a batch is as large as keeps vectors, scores and logits of all its tokens below this

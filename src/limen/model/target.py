@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
@@ -22,17 +20,13 @@ from limen.core.mixer import Streaming
 from limen.core.numbers import Precision
 from limen.core.strategy import Access
 from limen.core.task import Answers, Task, Tokens
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.embedding import Table
 from limen.model.model import Model, State, at_once
 from limen.model.predictor import chosen, due, foreign, looked_up, predictor, too_few
 from limen.model.sampler import Sampler
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 QUESTIONS = 256  # asked after one text; of more, so many are drawn
 _TELLING = 16  # texts that tell whether all have the same questions; of a tiny task some of them are equal

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from limen.commands.compare import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
 
 _HOPS = (
-    "Hops: weights exist that chain so many; in long enough texts none chain more. "
+    "Hops: some weights chain this many, and in long enough texts no weights chain more. "
     "Training may find weights that chain fewer."
 )
 

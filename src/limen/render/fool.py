@@ -82,8 +82,8 @@ def _outcome(report: FoolReport) -> list[str]:
             return ["RIGHT on every input: this is proved, and the proof can be checked"]
         lowest = "" if report.lowest_margin is None else f"; lowest margin {report.lowest_margin:.4g}"
         return [f"not found {cost}{lowest}"]
-    sure = {True: "ROBUST", False: "not valid in every run", None: "not run in float64"}[report.robust]
-    lines = [f"FOUND by {report.strategy}: {report.claim}, VALID, {sure} {cost}"]
+    sure = {True: "in every run", False: "but not in every run", None: "(not run in float64)"}[report.robust]
+    lines = [f"FOUND by {report.strategy}: {report.claim}, VALID {sure} {cost}"]
     lines += [line for one in report.inputs for line in f"  {one.text}   {_answered(one)}".split("\n")]
     if len(report.inputs) == 2:
         one, other = (one.tokens for one in report.inputs)
@@ -106,7 +106,7 @@ def _random(report: FoolReport) -> list[str]:
     lines = [f"random testing: wrong on {tried}"]
     if report.random_upper95 is not None and report.random_upper95 < 1:
         share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(report.random_upper95)
-        lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of those drawn so")
+        lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of texts drawn this way")
     return lines
 
 

@@ -8,7 +8,7 @@ from limen.render.svg import drawn, rect, text
 
 if TYPE_CHECKING:
     from limen.model.attention import HeadMap
-    from limen.solutions import Looks
+    from limen.solutions.run import Looks
 
 _SIDE, _GAP, _LEFT = 320, 44, 190
 _STYLE = ".frame{fill:none;stroke:#999}.weight{fill:#1f5fbf}.part{fill:#dfe8f5;stroke:#8aa4c8}"

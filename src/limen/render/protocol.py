@@ -46,7 +46,7 @@ def _sent(epoch: Epoch) -> str:
 
 def _known(epoch: Epoch) -> str:
     who = ", ".join(f"{x.player} {x.bits:,}" for x in epoch.known)
-    return f"  epoch {epoch.epoch}, step 3  X_i with what was told; bits: {who}"
+    return f"  epoch {epoch.epoch}, step 3  X_i with these answers added; bits: {who}"
 
 
 def _message(message: CountedMessage) -> str:

@@ -9,7 +9,9 @@ from limen.core.quantities import plural
 from limen.render.svg import circle, drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.solutions import FrontierReport, Least, LeastReport, RangeReport, SolveReport
+    from limen.solutions.range import RangeReport
+    from limen.solutions.run import SolveReport
+    from limen.solutions.smallest import FrontierReport, Least, LeastReport
 
 _MEANS = {
     "can": "CAN: right on every input, by the kernel's derivation",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
@@ -13,16 +11,12 @@ from limen.core.certificate import Collision, StateCollision
 from limen.core.mixer import Streaming
 from limen.core.numbers import Fixed
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, State
 from limen.model.run import payable, runnable
 from limen.witness.run import same_weights
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 def check_collision(certificate: Collision, model: object) -> str | None:

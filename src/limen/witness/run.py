@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.certificate import Run
 from limen.core.task import Task
@@ -14,11 +11,6 @@ from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, payable, run, runnable
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _SLACK = Fraction(1, 10**6)  # of a margin: another machine adds up in another order
 

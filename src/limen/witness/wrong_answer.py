@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
-
-import lazy_loader
+from typing import NamedTuple
 
 from limen.core.arrays import np
 from limen.core.certificate import SameAnswer, WrongAnswer
 from limen.core.numbers import Precision
 from limen.core.quantities import thought
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
@@ -20,11 +19,6 @@ from limen.model.opening import fingerprint, own_precision
 from limen.model.predictor import NONE, calling, chosen, due
 from limen.model.run import logits, payable, runnable
 from limen.witness.collision import streams
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _AMONG = 7  # rows of the batch in which an input is run again
 _AGAIN = 8  # times that a stranger's model is run again: answers drawn by chance seldom agree so often

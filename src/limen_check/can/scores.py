@@ -157,7 +157,7 @@ def _against(x: Vec, const: dict[int, Fraction]) -> dict[Hashable, Column]:
 
 
 def matched(scores: Scores, skip: Collection[Hashable] = (), nobody: bool = False) -> Match:
-    """Each key field is asked for by at most one query field; those in `skip` are told elsewhere.
+    """Which query field asks for each key field, at most one; fields in `skip` are accounted for elsewhere.
 
     What nobody asks for may vary freely; with `nobody` its best row is asked for, whoever asks.
     """

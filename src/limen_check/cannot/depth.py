@@ -325,7 +325,7 @@ def _lf_average(m: int, n1: int, N1: int, β: int, S0: int, c4: int = 0) -> Aver
 
 
 def _fl_average(m: int, n1: int, N1: int, β: int, S1: int) -> Average:
-    """Of f: replies to w, z_0, (z_0,y), tokens behind, and states before; or after g for each y."""
+    """What is known of f: replies to w, z_0, (z_0,y), tokens behind, states before; or after g for each y."""
     lost = min(β * (n1 + Fraction(3 * m + 1, 2)) + S1, Fraction(β * (n1 + 1) + m * S1))
     return Average(Fraction(1, N1), lost / (n1 * m))
 

@@ -10,21 +10,14 @@ run again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.adversary.strategies.exact.heads import Head
 from limen.adversary.strategies.exact.layer import heads_of, unsupported_mixer
 from limen.core.arrays import NDArray, np
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.model.model import Model, Place
 from limen.model.target import Questioned, Target
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
-
-import lazy_loader
+from typing import Any
 
 from limen.core.arrays import np
 from limen.core.certificate import StateCollision
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.model.model import State
 from limen.model.target import Target
 from limen.witness.certified import state_collision
 from limen.witness.collision import streams
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 def refuses_states(target: Target) -> str | None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import lazy_loader
+from typing import Any, NamedTuple
 
 from limen.conversation.converse import converse
 from limen.conversation.sums import Integers
@@ -20,16 +18,12 @@ from limen.core.graph import Graph
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
 from limen.tasks.composition import Composition
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _PAGE = 2**14  # texts that are run together
 

@@ -10,9 +10,7 @@ does not open becomes the first.  The query then asks for a token that only the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import lazy_loader
+from typing import ClassVar
 
 from limen.adversary.strategies._relations import relations, with_sums
 from limen.core.arrays import NDArray, np
@@ -20,16 +18,12 @@ from limen.core.certificate import Collision
 from limen.core.numbers import Exact, Fixed
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.mixers.block_sparse import BlockSparse
 from limen.model.model import Model
 from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
 from limen.witness.certified import collision
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _SIZES = (1.25, 2, 3, 4.5)  # tokens of a lattice for each number of a message
 

@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import lazy_loader
+from typing import Any, ClassVar
 
 from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
 from limen.model.target import Target, rows_of
 from limen.witness.collision import check_collision, own_arithmetic, streams
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _ALL = 2**14  # inputs up to which all are looked at
 _DRAWN = 32  # otherwise so many plain and so many hard ones,

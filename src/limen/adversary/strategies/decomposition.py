@@ -26,9 +26,8 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-import lazy_loader
 import msgspec
 
 from limen.adversary.strategies._talk import Heard, Pair, Talk
@@ -36,15 +35,11 @@ from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.model.files import digest
 from limen.model.target import Target
 from limen.tasks.composition import Composition
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _BRANCHES = 4  # classes that are tried at each step
 

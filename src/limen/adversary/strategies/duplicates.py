@@ -7,22 +7,16 @@ are equal once V² ≳ 2^s.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import lazy_loader
+from typing import ClassVar
 
 from limen.adversary.strategies._states import mapped, refuses_states, told_apart
 from limen.core.arrays import np
 from limen.core.certificate import StateCollision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.model.model import State
 from limen.model.target import Target, rows_of
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _TOKENS = 256  # of the alphabet that are compared at a place
 

@@ -17,26 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
-
-import lazy_loader
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from limen.adversary.strategies.exact import ExactSearch
 from limen.adversary.strategies.exact.cases import Cases, cases
 from limen.adversary.strategies.exact.layer import EPSILON
 from limen.core.arrays import NDArray, np
 from limen.core.strategy import Access, Strategy
+from limen.core.tensors import torch
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
 from limen.model.local import Mlp
 from limen.model.model import Model, Place
 from limen.model.readout import Affine
 from limen.model.target import Target
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 Array: TypeAlias = "NDArray[np.float64]"
 Ints: TypeAlias = "NDArray[np.int64]"

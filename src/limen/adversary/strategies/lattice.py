@@ -12,9 +12,7 @@ the other stretches keep does not change, so its log₂n states are no harder th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import lazy_loader
+from typing import ClassVar
 
 from limen.adversary.strategies._relations import relations, with_sums
 from limen.adversary.strategies._states import told_apart
@@ -23,15 +21,11 @@ from limen.core.certificate import StateCollision
 from limen.core.mixer import Mixer, Streaming
 from limen.core.numbers import Exact, Fixed
 from limen.core.strategy import Access, Searched, Strategy
+from limen.core.tensors import torch
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.model.model import Model
 from limen.model.target import Target, tensors
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _CLOSE = 6  # pairs of a place among which one is drawn
 _PLACES = 192  # of a lattice

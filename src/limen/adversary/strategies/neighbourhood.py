@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import lazy_loader
+from typing import ClassVar
 
 from limen.adversary.strategies._states import first_told_apart, joined, mapped, refuses_states
 from limen.core.arrays import np
 from limen.core.certificate import StateCollision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.model.model import State
 from limen.model.target import Target, rows_of
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _EDITED = 4096  # texts of one neighbourhood
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
-
-import lazy_loader
+from typing import ClassVar
 
 from limen.conversation.converse import Utterance, converse
 from limen.conversation.transcript import arithmetic
@@ -15,15 +13,11 @@ from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
 from limen.model.target import Target
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 ARITHMETIC = "integers(f=1,top=2,window=2)"  # numbers of 4 bits: multiples of 1/2 below 4
 _ALL = 2**13  # inputs up to which all are run

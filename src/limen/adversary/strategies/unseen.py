@@ -6,23 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
-
-import lazy_loader
+from typing import ClassVar, NamedTuple, TypeVar
 
 from limen.adversary.strategies.collisions import collided
 from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Tokens
+from limen.core.tensors import torch
 from limen.model.model import Model
 from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 Kind = TypeVar("Kind")
 

@@ -18,9 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from math import comb, inf, log, nextafter
-from typing import TYPE_CHECKING, Annotated
-
-import lazy_loader
+from typing import Annotated
 
 from limen.commands._command import Shown, command
 from limen.commands._words import Seed
@@ -29,14 +27,10 @@ from limen.core.kernel import averaging_error
 from limen.core.option import Option
 from limen.core.report import Report
 from limen.core.task import distinct
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.tasks.sparse_average import SparseAverage
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _SETS = 2**12  # whose error is bounded one by one
 _LOST = 2.0**-40  # of the weight that may go elsewhere
@@ -63,10 +57,6 @@ class AverageReport(Report, frozen=True, kw_only=True, tag="limen/average/1"):
     @property
     def holds(self) -> bool:
         return self.error is not None and self.seen <= self.error < 1
-
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
 
 
 @command(

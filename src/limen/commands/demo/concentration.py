@@ -76,10 +76,6 @@ class ConcentrationReport(Report, frozen=True, kw_only=True, tag="limen/concentr
     def holds(self) -> bool:
         return all(row.holds for row in self.rows)
 
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
-
 
 @command(
     example='limen demo concentration "retrieval(n=64,D=8,V=16)"',

@@ -65,10 +65,6 @@ class HierarchyReport(Report, frozen=True, kw_only=True, tag="limen/hierarchy/1"
         apart = zip(self.recurrent, self.full, strict=False)
         return run and all(rnn.says == Answer.CANNOT and full.says == Answer.CAN for rnn, full in apart)
 
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.holds else 1
-
 
 @command(
     example="limen demo hierarchy --bits 40",

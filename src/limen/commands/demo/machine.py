@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import lazy_loader
 import msgspec
 
 from limen.commands._command import Shown, command
@@ -17,17 +16,13 @@ from limen.constructions.turing_by_recurrence import TuringByRecurrence
 from limen.core.arrays import np
 from limen.core.option import Argument, Option
 from limen.core.report import Report
+from limen.core.tensors import torch
 from limen.core.turing_machine import BLANK, Halted, TuringMachine
 from limen.errors import BadInput
 from limen.files.folder import content_of
 from limen.model.model import Model
 from limen.model.run import runnable
 from limen.tasks.turing import Turing
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _DIGITS = 12  # of words that are all run
 _STEPS = 4096  # of a machine

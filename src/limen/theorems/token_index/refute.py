@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.adversary.strategies.unseen import Alike, Unseen, classes, only_mixer
 from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.mixers.top_k import TopK
 from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _VALUES = 2**14  # values among which two with the same key are looked for
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import lazy_loader
+from typing import Any, NamedTuple
 
 from limen.adversary.strategies.exact.heads import (
     Array,
@@ -33,6 +31,7 @@ from limen.core.arrays import np
 from limen.core.heads import split
 from limen.core.mixer import Mixer
 from limen.core.task import Task
+from limen.core.tensors import torch
 from limen.errors import BadInput
 from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
@@ -46,11 +45,6 @@ from limen.mixers.window import Window
 from limen.model.local import Mlp
 from limen.model.model import Model, Place
 from limen.model.readout import Affine, Binary
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 EPSILON = 1e-6  # of the norms
 _NUMBERS = 2**24  # of a table

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-import lazy_loader
+from typing import Literal
 
 from limen.adversary.strategies.exact.cases import Cases, cases
 from limen.adversary.strategies.exact.layer import OneLayer, layer
@@ -13,13 +11,9 @@ from limen.adversary.strategies.exact.proof import certificate, refused
 from limen.adversary.strategies.exact.search import Bracket, Search, search
 from limen.core.arrays import np
 from limen.core.task import Task, Tokens
+from limen.core.tensors import torch
 from limen.model.model import Model
 from limen.model.predictor import Predictor
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)

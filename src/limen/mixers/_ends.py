@@ -1,0 +1,51 @@
+"""Heads that see the ends of the text alone: some of the first and some of the last tokens."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from limen.core.heads import Grouped, join
+from limen.core.tensors import jt, torch
+from limen.mixers._cache import Cache, empty
+from limen.mixers._masked import attend, attend_ends, ends
+
+
+@dataclass(frozen=True)
+class SeesEnds(Grouped):
+    """Softmax heads, each token of which sees `sight` = (first, last) tokens, its own included."""
+
+    reads_kv_alone = True
+
+    @property
+    @abstractmethod
+    def sight(self) -> tuple[int, int]:
+        """How many of the first tokens are seen, and how many of the last."""
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = self.heads(w, x)  # (*batch, h, n, d)
+        return join(attend(q, k, v, ends(x.shape[-2], *self.sight, x.device))) @ w["O"]
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        return join(attend_ends(*self.heads(w, x), *self.sight)) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return min(n, sum(self.sight) - 1) * self.kv_sets * (self.key_size + self.d) * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
+        return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
+        q, k, v = self.token(w, x_t)  # (*batch, h or kv_sets, d)
+        state = state.append(k, v)
+        y = state.spread(self.group).read(q)  # (*batch, h, d)
+        # The first tokens stay; of the last ones the oldest is out of the next token's sight.
+        kept = state.drop(self.sight[0]) if state.pairs == sum(self.sight) else state
+        return kept, y.flatten(-2) @ w["O"]
