@@ -144,14 +144,23 @@ def test_vllm_follows_the_field_that_it_reads_for_states() -> None:
     assert by("sglang", NEMOTRON | {"mamba_ssm_dtype": "float16"}).state_dtype == "float16"
 
 
+# All memory is for the cache: nothing is kept free, and there are no weights.
+CACHE_ALONE: dict[str, Any] = {
+    "weights": 0,
+    "gpu_memory_utilization": 1.0,
+    "activation": 0,
+    "overhead": 0,
+} | {"cuda_graphs": 0}
+
+
 def test_a_block_that_is_nobodys_must_fit_too() -> None:
     """vLLM keeps one back: memory for exactly one request of n tokens is not enough for it."""
     one = by("vllm", MISTRAL, context=4096)
     assert one.plan is not None
     memory = one.cache_bytes + one.plan.block_bytes
-    exact = by("vllm", MISTRAL, context=4096, memory=memory, weights=0)
+    exact = by("vllm", MISTRAL, context=4096, memory=memory, **CACHE_ALONE)
     assert exact.fits and exact.largest_batch == 1 and (exact.longest_context or 0) >= 4096
-    short = by("vllm", MISTRAL, context=4096, memory=memory - 1, weights=0)
+    short = by("vllm", MISTRAL, context=4096, memory=memory - 1, **CACHE_ALONE)
     assert short.fits is False and short.largest_batch == 0 and short.failures
     assert by("vllm", {"model_type": "mamba2"}).blocks == 1  # without attention no prefixes are cached
 
@@ -161,9 +170,8 @@ def test_a_shared_pool_has_room_for_the_whole_batch() -> None:
     for unified in (True, False):
         row = by("llamacpp", {"model_type": "llama"}).kv_bytes_per_token
         memory = int(row) * 1024 * 7
-        found = by(
-            "llamacpp", {"model_type": "llama"}, context=1024, memory=memory, weights=0, unified=unified
-        )
+        asked = {"context": 1024, "memory": memory, "unified": unified, **CACHE_ALONE}
+        found = by("llamacpp", {"model_type": "llama"}, **asked)
         assert found.largest_batch == 7
 
 

@@ -169,6 +169,9 @@ def test_logarithms_are_rounded_to_the_safe_side(monkeypatch: pytest.MonkeyPatch
         K, most = rng.randint(1, 60), rng.randint(0, 70)
         total = sum(comb(K, s) * 2**s for s in range(min(most, K) + 1))
         assert logs.sets(K, most, 2).bits() == (total - 1).bit_length()
+        for empty in (0, 1):
+            total = sum(comb(K, s) for s in range(1, min(most, K) + 1)) + empty
+            assert logs.subsets(K, most, empty) == logs.one(max(total, 1))
     monkeypatch.setattr(logs, "_WRITTEN", 0)
     monkeypatch.setattr(logs, "_SUMMED", -1)  # by Stirling's series, and by the largest terms
     for _ in range(300):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from limen_check.cannot.depth import Case, Sides
-from limen_check.cannot.logs import one, sets
+from limen_check.cannot.logs import one, subsets
 from limen_check.cannot.rows import directions, without_pairs
 from limen_check.files import need
 
@@ -67,7 +67,7 @@ def _dyck(case: Case, B: int, n: int, k: int, D: int) -> tuple[int, int]:
 def _counting(case: Case, B: int, n: int, S: int) -> tuple[int, int]:
     """The threshold is 1: which symbols occur.  What is Bob's is one symbol that she need not mention."""
     a, all_hers = _first(n, B), n % B == 0
-    return a, sets(S - (not all_hers), a * B, 1, lambda s: int(s > 0 or not all_hers)).bits()
+    return a, subsets(S - (not all_hers), a * B, int(not all_hers)).bits()
 
 
 def _three_sum(case: Case, B: int, n: int, M: int) -> tuple[int, int]:

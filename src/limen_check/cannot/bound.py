@@ -22,8 +22,8 @@ from limen_check.cannot.depth import (
     composition_depth,
 )
 from limen_check.cannot.hidden import hidden_tokens
-from limen_check.cannot.logs import high, low, one, sets
-from limen_check.cannot.rows import quartered, without_pairs
+from limen_check.cannot.logs import high, low, one, subsets
+from limen_check.cannot.rows import without_pairs
 from limen_check.files import expect, need, rational, shown
 
 HALF_YES = (
@@ -144,8 +144,8 @@ FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         # 0 is last, Bob has one
         "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),
         # 2K is last, Alice's are up to K, Bob's one M-2K-a makes a triple iff she has a; or three 0
-        "match3": lambda case, n, M: (quartered(M, n - 2, int(n > 4)).bits(), n - 2),
-        "counting": lambda case, n, S: (sets(S, n, 1, lambda s: int(s > 0)).bits(), n),  # threshold 1
+        "match3": lambda case, n, M: (subsets((M - 1) // 4, n - 2, int(n > 4)).bits(), n - 2),
+        "counting": lambda case, n, S: (subsets(S, n, 0).bits(), n),  # threshold 1
         "is_tree": _rooted,
     },
     "one_layer_cut/after_recurrence": {  # pairs of halves with one answer, any two cross to another answer
@@ -189,7 +189,7 @@ def block_messages(case: Case) -> Sides | Ceiling:
     if case.route == "positions":
         need(len(layers) == 1, "this route is about one layer")
         D = M - κ[0] * M // b  # another value fills the empty set
-        return Sides(W, sets(D, B, 1, lambda i: int(i > 0 or D < M)).bits())
+        return Sides(W, subsets(D, B, int(D < M)).bits())
     if case.route == "depth":
         above, below, places = Γ * M + b * (b + 1) * B, b * M, 128 + B.bit_length()
         need(above < below, "it needs many more values than tokens, and most blocks beyond the query's reach")

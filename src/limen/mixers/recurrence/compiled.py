@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from limen.core.noted import noted
 from limen.mixers.recurrence.levels import enough_levels, levelled
 from limen.mixers.recurrence.libraries import libraries
 from limen.mixers.recurrence.loops import PLAIN, Loops
@@ -99,7 +98,7 @@ class _Rule(torch.autograd.Function):
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
             u = None if β is None else v.new_empty(v.shape)
-        noted(_call, (library, "forward", parts, y, kept, u, []), (y, kept, u))
+        _call(library, "forward", parts, y, kept, u, [])
         ctx.library = library
         ctx.save_for_backward(*parts, kept, u)
         return y
@@ -117,7 +116,7 @@ class _Rule(torch.autograd.Function):
             else torch.empty_like(x)
             for x in parts
         ]
-        noted(_call, (ctx.library, "backward", parts, _in_rows(dy), kept, u, gradients), gradients)
+        _call(ctx.library, "backward", parts, _in_rows(dy), kept, u, gradients)
         if added:  # the loop over tokens gives the derivative by α = exp(g)
             gradients[4] = gradients[4] * parts[4]
         return None, *gradients
