@@ -55,7 +55,7 @@ def _reach(construction: Construction, size: str, precision: str) -> Reach:
 
     def works(log: int) -> bool:
         try:
-            grown = replace(construction, task=replace(construction.task, **{size: 1 << log}))
+            grown = replace(construction, task=construction.task.resized(size, 1 << log))
             proof = solves(Offer(grown, False, precision))
         except BadInput as error:
             proof = str(error)
@@ -70,7 +70,7 @@ def _reach(construction: Construction, size: str, precision: str) -> Reach:
         low, high = (middle, high) if works(middle) else (low, middle)
     if not low:
         return Reach(precision=precision, task=None, log2_size=None, tokens=None, then=refused.get(high))
-    task = replace(construction.task, **{size: 1 << low})
+    task = construction.task.resized(size, 1 << low)
     return Reach(
         precision=precision, task=str(task), log2_size=low, tokens=task.length, then=refused.get(high)
     )

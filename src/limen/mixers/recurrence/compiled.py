@@ -73,11 +73,31 @@ def _here(v: torch.Tensor) -> bool:
 
 def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
     """The outputs of the rule in C, computed in the widest type of its parts."""
+    _refuse_misfits(tokens, λ)
     given = [None if part is None else widened(part) for part in (*tokens, λ)]
     real = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
     parts = (part if part is None else part.to(real) for part in given)
     y: torch.Tensor = _Rule.apply(compiled[_REAL[real]], *parts)  # type: ignore[no-untyped-call]
     return y.to(tokens.v.dtype)
+
+
+def _refuse_misfits(tokens: Tokens, λ: torch.Tensor | None) -> None:
+    """Raises if a part is elsewhere or smaller than q and v tell: C would read what lies beyond it."""
+    q, k, v, β, g = tokens
+    n, d_k, device = v.shape[-2], q.shape[-1], v.device
+    for name, part, sizes in (
+        ("q", q, (d_k,)),
+        ("k", k, (d_k,)),
+        ("β", β, (1,)),
+        ("g", g, (1, d_k)),
+        ("λ", λ, None),
+    ):
+        if part is None:
+            continue
+        *_, tokens_of, size = part.shape
+        if tokens_of != n or (sizes and size not in sizes) or part.device != device:
+            wanted = f"({n}, {' or '.join(map(str, sizes or ('levels',)))})"
+            raise ValueError(f"{name} is {(tokens_of, size)} on {part.device}, not {wanted} on {device}")
 
 
 class _Rule(torch.autograd.Function):
