@@ -5,7 +5,7 @@ From Limen Require streaming_state streaming_state_attained log_linear_state row
   composition_depth_satisfiable each_w each_w_stack each_w_satisfiable cubes pairs depth_rule accumulators
   rectangle many_hops many_hops_stack many_hops_sizes many_hops_thoughts many_hops_check many_hops_explicit
   many_hops_can many_hops_attained joint segments three_hops two_full fewer_hops one_layer_numbers
-  one_layer_rows trees block_cut block_cut_satisfiable softmax_lemma lookup words.
+  one_layer_rows triples trees block_cut block_cut_satisfiable softmax_lemma lookup words.
 From Limen Require linear_read one_sum softmax_read.
 Definition named := (
   @streaming_state.cut_bound,
@@ -110,6 +110,8 @@ Definition named := (
   @one_layer_rows.cannot_count_one_layer,
   @one_layer_rows.cannot_three_one_layer,
   @one_layer_rows.cannot_average_one_layer,
+  @triples.match3_family,
+  @triples.cannot_match_one_layer,
   @trees.cannot_tell_trees,
   @trees.cannot_tell_trees_log_linear,
   @trees.cannot_tell_trees_one_layer,

@@ -6,6 +6,7 @@ import ast
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import inequalities
@@ -27,7 +28,7 @@ from limen_check.cannot.bound import THEOREMS
 from limen_check.cannot.exact import EXACT
 
 CASES = 1500
-BLOCKS = 400
+BLOCKS = 600
 
 
 def drawn(draw: Draw) -> Iterator[tuple[str, Case]]:
@@ -70,10 +71,12 @@ def test_both_versions_say_the_same_of_blocks() -> None:
             theorem, case = in_blocks(draw)
         except BadInput:
             continue
-        first = at(theorem, case)
-        agree(first, stated(theorem, case))
-        said[theorem] += isinstance(first, Bound)
-    assert min(said.values()) > 20 and set(said) == {"block_cut", "block_labels"}
+        both = [case, replace(case, route="search", sizes={})]
+        for each in both if theorem == "block_cut" else [case]:
+            first = at(theorem, each)
+            agree(first, stated(theorem, each))
+            said[f"{theorem}/{each.route}"] += isinstance(first, Bound)
+    assert min(said.values()) > 20 and set(said) == {"block_cut/", "block_cut/search", "block_labels/"}
 
 
 def test_every_theorem_has_both_versions() -> None:

@@ -39,6 +39,7 @@ BRUTE_FORCE = {
     "one_sum": ["test_softmax_read.py::test_four_texts_cross"],
     "one_layer_cut": [
         "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed",
+        "test_one_layer_theorems.py::test_sets_are_told_apart_by_one_token_that_makes_a_triple",
         "test_one_layer_theorems.py::test_pairs_with_one_answer_cross_to_another",
     ],
     "separate_tokens": [

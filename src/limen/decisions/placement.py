@@ -26,7 +26,7 @@ from limen.model.files import written
 from limen.model.model import Frame
 
 _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at most so many bits per number
-_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h is counted
+_MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; h is counted
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
 _KEPT, _FRAMES = 32, 256  # constructions whose files, and whose frames, are remembered: a design has 60 kinds
 _LOOKED_AT = 2**24  # weights that the kernel is asked about: some seconds

@@ -18,7 +18,7 @@ from limen.core.bits import Count
 from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, balanced
 from limen.errors import at_least
-from limen.tasks._counts import largest, signed_subsets
+from limen.tasks._counts import log_of_sum, signed_subsets
 from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import draw, exists, near_misses
 from limen.tasks._shape import InputShape
@@ -86,8 +86,9 @@ class TwoSumAny(ModularSums):
         total = comb(e, t) + (t >= 2)
         for z in range(min(e, t - 1) + 1):
             couples = signed_subsets(h, t - z, signs=2)
-            if couples is None:
-                return Count(((2, largest(h, t - z, signs=2)),), formula, exact=False)
+            if couples is None:  # any of the e, or none, with t - e or t others
+                bits = max(e + log_of_sum(h, t - e, signs=2), log_of_sum(h, t, signs=2))
+                return Count(((2, bits),), formula, exact=False)
             total += comb(e, z) * couples
         return Count.of(total, formula)
 

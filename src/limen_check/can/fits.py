@@ -16,7 +16,7 @@ from limen_check.record import enter, entered, recorded
 from limen_check.text import Call, Value, parse_stack
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
-_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
+_MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; heads are counted
 _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
 _AFFINE = ("linear", "binary")  # readouts that are affine maps
 _derived: dict[tuple[str | int, ...], tuple[Fraction, frozenset[str]]] = {}
