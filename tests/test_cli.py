@@ -1,5 +1,6 @@
 """The command line as a user meets it: its output and its exit code."""
 
+import ast
 import json
 import os
 import re
@@ -14,8 +15,9 @@ from fixtures.cli import LIMEN, limen
 from limen import __version__
 from limen.commands._found import every
 from limen.commands.show import Key, keys_of, kind_of, show_entry
+from limen.core import catalogue
 from limen.core.architecture import Architecture
-from limen.core.catalogue import KINDS, ids
+from limen.core.catalogue import KINDS, docstring, ids
 from limen.core.task import Task
 from limen.errors import BadInput
 from limen.render.show import entry_lines
@@ -48,13 +50,42 @@ def test_list_names_every_task_and_mixer_of_the_design() -> None:
     assert set(TASKS.split()) <= set(listed["tasks"])
     assert set(MIXERS.split()) <= set(listed["mixers"])
     kinds = ["tasks", "mixers", "constructions", "theorems", "protocols", "adversaries", "experiments"]
-    assert list(listed) == ["schema", *kinds, "summaries", "proofs"]
+    assert list(listed) == ["schema", *kinds, "summaries"]
 
 
 def test_list_shows_each_entry_with_one_line_about_it() -> None:
     lines = limen("list", "tasks").stdout.splitlines()
     assert lines[0] == f"tasks ({len(ids('tasks'))})"
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines[1:])
+
+
+def test_a_listing_loads_no_entry() -> None:
+    code = "import sys; from limen.commands.list import list as listed; listed(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    folders = tuple(f"limen.{folder}." for folder in KINDS.values())
+    assert [name for name in loaded.split() if name.startswith(folders)] == []
+
+
+def test_the_sentence_about_an_entry_is_that_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind, name in ((each, name) for each in KINDS for name in ids(each)):
+        text = catalogue._path(catalogue._entries(kind)[name]).read_text(encoding="utf-8")
+        assert docstring(kind, name) == ast.get_docstring(ast.parse(text))
+    file = tmp_path / "file.py"
+    monkeypatch.setattr(catalogue, "_path", lambda entry: file)
+    for text in (
+        'r"""A \\""" in it.\n\nMore."""\nx = 1\n',
+        '"""Ends in a \\\\"""\n"""another"""\n',
+        '"""One""" """and more"""\n',
+        '"""No docstring""".strip()\nx = """\n"""\n',
+        '"""Alone"""',
+        "# A comment\n'plain quotes'\n",
+        'x = 1\n"""late"""\n',
+        "",
+    ):
+        file.write_text(text, encoding="utf-8")
+        assert docstring("tasks", "eva") == (ast.get_docstring(ast.parse(text)) or "")
 
 
 LIGHT = """

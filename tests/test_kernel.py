@@ -128,10 +128,17 @@ def test_it_checks_a_folder_alone_and_says_what_it_trusts(tmp_path: Path) -> Non
             (folder / WEIGHTS).write_bytes(packed)
     result = run_alone(str(tmp_path))
     assert result.returncode == 0, result.stdout
-    entries = "__main__", "cannot.bound", "cannot.architecture", "can.fits", "can.rules.softmax"
+    entries = (
+        "__main__",
+        "cannot.bound",
+        "cannot.exact",
+        "cannot.architecture",
+        "can.fits",
+        "can.rules.softmax",
+    )
     behind = trusted.files(f"limen_check.{name}" for name in entries)
     last, lines = result.stdout.splitlines()[-1], sum(behind.values())
-    assert last.startswith("4 valid, 4 needs a run, 2 skipped;")
+    assert last.startswith("5 valid, 4 needs a run, 2 skipped;")
     assert f"trusted: {lines} lines in {len(behind)} files" in last
     (tmp_path / "bound/certificate.json").write_bytes(
         encode(certificates()["bound"][0]).replace(b"488", b"487")

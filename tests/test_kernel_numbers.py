@@ -33,6 +33,8 @@ def _same(made: object, plain: object) -> bool:
 @example(Fraction(1, 6), Fraction(1, 3))
 @example(Fraction(3, 4), Fraction(5, 4))
 @example(Fraction(2, 3), 0)
+@example(Fraction(3, 2), 2)
+@example(Fraction(-3, 2), -1)
 @example(Fraction(0), Fraction(-(2**61) + 1, 2**61))
 def test_operations_of_two_numbers(x: Fraction, y: Fraction | int) -> None:
     """A Rational on either side, and on both."""

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -159,11 +159,9 @@ def test_no_file_is_run_from_inside_a_certificate_or_a_model(
 
 
 def test_a_package_brings_its_own_by_an_entry_point(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def installed(group: str) -> list[EntryPoint]:
-        return [EntryPoint("majority", "mine:Majority", group)] if group == "limen.tasks" else []
-
+    installed = EntryPoints([EntryPoint("majority", "mine:Majority", "limen.tasks")])
     monkeypatch.syspath_prepend(Path.cwd())
-    monkeypatch.setattr(catalogue, "entry_points", installed)
+    monkeypatch.setattr(catalogue, "_points", lambda: installed)
     catalogue._brought.cache_clear()
     try:
         _forget()

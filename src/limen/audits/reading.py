@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limen.audits.model_weights import Counted, ModelWeights
 from limen.audits.request import Request
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
@@ -28,12 +29,13 @@ from limen.files.folder import content_of
 from limen.files.strict_json import read_object
 from limen.hf.configs import read, type_of
 from limen.hf.dtypes import Declared, declared
-from limen.hf.engines import Dtypes, Engine, Plan, engine
+from limen.hf.engines import Budget, Dtypes, Engine, Plan, engine
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
-from limen.hf.stored.checkpoint import Checkpoint, Config, with_files
+from limen.hf.stored.checkpoint import Checkpoint, with_files
+from limen.hf.stored.mixtures import FILE_TYPES
 from limen.hf.stored.ranks import Ranks
-from limen.hf.stored.weights import HeldWeights, held, listed
+from limen.hf.stored.weights import HeldWeights
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
@@ -56,12 +58,13 @@ class Audit(Result):
 
     source: str
     stack: Stack
-    request: Request
+    given: Request  # as it was asked
+    request: Request  # as the engine starts with it
     declared: Declared
     dtypes: Dtypes
     limits: tuple[Limit, ...]
-    config: Mapping[str, Any]
-    stored: int | None = None  # bytes of the tensors in a file, where its header was read
+    model_weights: ModelWeights
+    stage: int | None = None  # of pipeline parallelism, whose layers alone keep anything here
 
     @property
     def headline(self) -> str:
@@ -76,7 +79,7 @@ class Audit(Result):
 
     @cached_property
     def engine(self) -> Engine:
-        return engine(self.request.engine).of(self.stack.model_type)
+        return engine(self.request.engine or "minimal").of(self.stack.model_type)
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -174,8 +177,8 @@ class Audit(Result):
 
     @property
     def concurrency(self) -> float | None:
-        """Requests of full length that a pool of `memory` bytes holds at a time, as vLLM prints it."""
-        return None if self.request.memory is None else self.requests_in(self.request.memory)
+        """Requests of full length at a time, as vLLM prints it, if all memory were for the cache."""
+        return None if (device := self.request.device) is None else self.requests_in(device.total)
 
     def requests_in(self, pool: int) -> float | None:
         """The requests of full length that a pool of so many bytes holds; None for engines without blocks."""
@@ -187,6 +190,11 @@ class Audit(Result):
     def tokens(self) -> int | None:
         """ "GPU KV cache size" in vLLM's words: the concurrency in tokens."""
         return None if self.concurrency is None else int(self.concurrency * self.request.context)
+
+    @property
+    def concurrency_beside_weights(self) -> float | None:
+        """Requests of full length at a time in what the weights leave: what vLLM would print."""
+        return None if self.room is None else self.fullest.requests_in(self.room)
 
     @property
     def cache_bytes(self) -> int:
@@ -223,58 +231,99 @@ class Audit(Result):
         bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
         return float(sum(bits, Fraction(0)) / n)
 
-    @cached_property
-    def held(self) -> HeldWeights | NotCounted:
+    @property
+    def held(self) -> Counted:
         """The weights by what they are, in files and on ranks; or why they are not counted."""
         request = self.request
-        try:
-            model = listed(self.config, self.source)
-            packing = model.packing(request.weights_dtype)
-            ranks = Ranks(request.tensor_parallel)
-            beside = Checkpoint() if request.weights_dtype is not None else self.checkpoint
-            return held(model, packing, ranks, beside, tables=self.engine.tables)
-        except NotCounted as reason:
-            return reason
+        ranks = Ranks(request.tensor_parallel, request.pipeline_parallel, request.moe_backend)
+        return self.model_weights.held(request.weights_dtype, ranks, request.mtp, self.engine.tables)
+
+    @property
+    def stored(self) -> int | None:
+        """The bytes of the tensors in a GGUF file."""
+        return self.model_weights.stored
 
     @property
     def checkpoint(self) -> Checkpoint:
         """What the files beside the config say."""
-        return self.config.checkpoint if isinstance(self.config, Config) else Checkpoint()
+        return self.model_weights.checkpoint
 
     @property
     def weights_bytes(self) -> int | None:
-        """The bytes of the weights on one rank, of the fullest stage: as given, or counted; None if not."""
-        if self.request.weights is not None:
-            return self.request.weights
-        if self.stored is not None and self.request.weights_dtype is None:
-            return -(-self.stored // self.request.tensor_parallel)
+        """The bytes of the weights on one rank, of this stage or the fullest; None if not counted."""
+        request, total = self.request, self.checkpoint.total
+        if request.weights is not None:
+            return -(-request.weights // request.ranks)
+        if self.stored is not None and request.weights_dtype is None:
+            return -(-self.stored // request.ranks)
         if isinstance(self.held, NotCounted):
-            return self.checkpoint.total and -(-self.checkpoint.total // self.request.tensor_parallel)
-        return self.held.rank.total
+            return None if total is None or request.weights_dtype else -(-total // request.ranks)
+        return (self.held.rank if self.stage is None else self.held.stages[self.stage]).total
 
     @property
     def uncounted(self) -> str | None:
         """Why there is no figure of the weights."""
         return str(self.held) if self.weights_bytes is None else None
 
+    @cached_property
+    def budget(self) -> Budget | None:
+        """What the engine keeps free on each GPU; None if no GPU is given."""
+        if (device := self.request.device) is None:
+            return None
+        return self.engine.budget(device, self.request, self.stack, self.model_weights.vocabulary)
+
+    @cached_property
+    def fullest(self) -> Audit:
+        """One rank of the stage of pipeline parallelism that needs the most; itself with one stage."""
+        P = self.request.pipeline_parallel
+        if P == 1:
+            return self
+        layers = enumerate(Ranks(pipeline=P).stages(len(self.stack.layers)))
+        ranks = [replace(self, stack=self.stack.keeping(own), stage=stage) for stage, own in layers]
+        return max(ranks, key=lambda rank: (rank.weights_bytes or 0) + rank.needed)
+
+    @property
+    def needed(self) -> int:
+        """The bytes of the cache at its fullest; vLLM keeps one block unused."""
+        return self.peak_bytes + (self.block_bytes or 0)
+
     @property
     def room(self) -> int | None:
-        """The bytes of memory that the weights leave to the cache."""
-        if self.request.memory is None or self.weights_bytes is None:
+        """The bytes of a GPU that the engine and the weights leave to the cache."""
+        if self.budget is None or (weights := self.fullest.weights_bytes) is None:
             return None
-        return self.request.memory - self.weights_bytes
+        return self.budget.left - weights
 
     @property
     def fits(self) -> bool | None:
-        """Whether the cache fits beside the weights; vLLM keeps one block unused."""
-        return None if self.room is None else self.peak_bytes + (self.block_bytes or 0) <= self.room
+        """Whether the cache fits beside the weights, on every rank."""
+        return None if self.room is None else self.fullest.needed <= self.room
 
     @property
     def missing(self) -> int | None:
-        """Bytes of memory that the cache lacks beside the weights; None where it fits."""
-        if self.room is None or self.fits:
+        """Bytes that the cache lacks beside the weights, on the fullest rank; None where it fits."""
+        return None if self.room is None or self.fits else self.fullest.needed - self.room
+
+    @cached_property
+    def enough(self) -> int | None:
+        """Bytes of a device's memory that would do, where it does not fit: with one byte less it does not."""
+        if self.given.memory is None or self.missing is None:
             return None
-        return self.peak_bytes + (self.block_bytes or 0) - self.room
+        low = high = self.given.memory
+        while not self.asking(memory=high).fits:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.asking(memory=middle).fits else (middle, high)
+        return high
+
+    def shared_by(self, ranks: int) -> bool:
+        """Whether so many GPUs can share the model, by heads or by layers as the engine does it."""
+        if not self.engine.by_heads:
+            return ranks <= len(self.stack.layers)
+        sizes = (dict(block.sizes) for layer in self.stack.layers for block in layer.blocks)
+        heads = all(own.get("heads", ranks) % ranks == 0 for own in sizes)
+        return heads and all(kept.undivided(ranks) is None for kept, _ in self.stack.tensors)
 
     @cached_property
     def longest_context(self) -> int | None:
@@ -284,14 +333,16 @@ class Audit(Result):
     @cached_property
     def largest_batch(self) -> int | None:
         """The most sequences of the requested context that fit at once."""
-        n = self.request.context if self.request.unified and self.engine.name == "llamacpp" else 0
+        n = self.given.context if self.request.unified and self.engine.name == "llamacpp" else 0
         return self._most(
             lambda count: self.asking(sequences=count, context=n * count or self.request.context)
         )
 
     def asking(self, **other: Any) -> Audit:
-        """The audit of the same model with some options changed."""
-        return replace(self, request=replace(self.request, **other))
+        """The audit of the same model with some options changed; its limits stay those of this one."""
+        given = replace(self.given, **other)
+        request, dtypes = _started(given, self.model_weights, self.declared)
+        return replace(self, given=given, request=request, dtypes=dtypes)
 
     def _most(self, asking: Callable[[int], Audit]) -> int | None:
         """The largest number up to 2**40 with which the cache fits."""
@@ -306,11 +357,9 @@ class Audit(Result):
     @cached_property
     def failures(self) -> list[str]:
         """The requirements that do not hold, in words."""
-        reasons, request = [], self.request
-        if request.max_cache is not None and self.peak_bytes > request.max_cache:
-            reasons.append(
-                f"the cache takes {self.peak_bytes:,} bytes; at most {request.max_cache:,} are allowed"
-            )
+        reasons, request, peak = [], self.request, self.fullest.peak_bytes
+        if request.max_cache is not None and peak > request.max_cache:
+            reasons.append(f"the cache takes {peak:,} bytes; at most {request.max_cache:,} are allowed")
         if (missing := self.missing) is not None:
             reasons.append(self._short_by(missing))
         for text in request.needs:
@@ -323,10 +372,10 @@ class Audit(Result):
 
     def _short_by(self, missing: int) -> str:
         """What does not fit, what would fit in this memory, and how much memory would do, in words."""
-        memory, context = self.request.memory or 0, self.request.context
-        fullest = " at its fullest" if self.peak_bytes > self.cache_bytes else ""
-        cache = f"a cache of {in_bytes(self.peak_bytes)}{fullest}"
-        took = f"weights of {in_bytes(self.weights_bytes or 0)} and {cache}"
+        rank, context = self.fullest, self.request.context
+        fullest = " at its fullest" if rank.peak_bytes > rank.cache_bytes else ""
+        cache = f"a cache of {in_bytes(rank.peak_bytes)}{fullest}"
+        took = f"weights of {in_bytes(rank.weights_bytes or 0)} and {cache}"
         if most := self.longest_context:
             many = self.request.sequences
             together = "" if many == 1 else f" with {many:,} sequences"
@@ -336,8 +385,20 @@ class Audit(Result):
         if batch := self.largest_batch:
             verb = "does" if batch == 1 else "do"
             inside += f", and so {verb} {plural(batch, 'sequence')} of {context:,} tokens"
-        enough = f"{memory + missing:,} bytes of memory would do (about {in_bytes(memory + missing)})"
-        return f"{in_bytes(missing)} short: {took} do not fit into {in_bytes(memory)}; {inside}; {enough}"
+        short = f"{in_bytes(missing)} short: {took} do not fit into {self._place}; {inside}"
+        if (enough := self.enough) is None:
+            return short
+        return f"{short}; {enough:,} bytes of memory would do (about {in_bytes(enough)})"
+
+    @property
+    def _place(self) -> str:
+        """The memory for weights and cache, in words."""
+        assert self.budget is not None  # nothing is short of memory that is not given
+        total = in_bytes(self.budget.total)
+        each = f" on each of {self.request.ranks} GPUs" if self.request.ranks > 1 else ""
+        if not self.budget.shares:
+            return total + each
+        return f"the {in_bytes(max(self.budget.left, 0))} that {self.engine.name} leaves of {total}{each}"
 
     @cached_property
     def remarks(self) -> list[str]:
@@ -354,39 +415,68 @@ class Audit(Result):
             if own is not None and wanted is None:
                 how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
                 lines.append(f"{what} in {taken}, {how}")
-        if request.memory is not None and request.weights is None and self.weights_bytes is not None:
+        if request.device is not None and request.weights is None and self.weights_bytes is not None:
             lines += self._of_weights()
+        if request.device is not None:
+            lines += self.engine.choices(self.given, request.device)
         return lines + self.engine.remarks(self.stack, request, self.dtypes)
 
     def _of_weights(self) -> list[str]:
         """Remarks on what the count of the weights leaves out."""
         lines = []
-        if self.stack.inside:
+        if self.stack.inside and not (isinstance(self.held, HeldWeights) and self.held.whole):
             lines.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if isinstance(self.held, HeldWeights):
             lines += self.held.remarks
+            if "MXFP4" in self.held.scheme and self.engine.tables:
+                backend, by = self.request.moe_backend, self.given.moe_backend
+                chosen = "--moe-backend" if by else f"as {self.engine.name} chooses it here (--moe-backend)"
+                padded = f"padded for {backend}, {chosen}" if backend else "not padded (--moe-backend, --gpu)"
+                lines.append(f"experts in MXFP4 are {padded}")
         return lines
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """The audit of a config, with the limits of every theorem."""
-    stated, dtypes, stack = _read(config, source, request)
-    stored = getattr(config, "weights", None)
-    return Audit(source, stack, request, stated, dtypes, limits(stack.architecture), config, stored)
+    stated, model_weights = declared(config, source), ModelWeights(config, source)
+    started, dtypes = _started(request, model_weights, stated)
+    stack = _stack(config, source, dtypes)
+    return Audit(source, stack, request, started, stated, dtypes, limits(stack.architecture), model_weights)
 
 
 def architecture_of(path: str) -> Architecture:
     """The stack of a model's config, with the audit's default options."""
-    return _read(*load(path), Request())[2].architecture
-
-
-def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
+    config, source = load(path)
     stated = declared(config, source)
-    dtypes = engine(request.engine).dtypes(request.dtypes, stated, type_of(config, source))
+    _, dtypes = _started(Request(), ModelWeights(config, source), stated)
+    return _stack(config, source, dtypes).architecture
+
+
+def _started(request: Request, model_weights: ModelWeights, stated: Declared) -> tuple[Request, Dtypes]:
+    """The request as an engine starts with it, and the precisions that it takes."""
+    model_type = type_of(model_weights.config, model_weights.source)
+    name = request.engine or _engine_of(request, model_weights)
+    if request.mtp and not request.draft_layers:
+        request = replace(request, draft_layers=model_weights.draft_layers)
+    by = engine(name).of(model_type)
+    return request.started(name, by), by.dtypes(request.dtypes, stated, model_type)
+
+
+def _engine_of(request: Request, model_weights: ModelWeights) -> str:
+    """The engine that people run such weights with on a GPU by name; `minimal` where none is given."""
+    if request.gpu is None and not request.find:
+        return "minimal"
+    scheme = (request.weights_dtype or "").lower()
+    if scheme in FILE_TYPES or model_weights.stored is not None:
+        return "llamacpp"
+    return "mlx" if scheme.startswith("mlx-") else "vllm"
+
+
+def _stack(config: Mapping[str, Any], source: str, dtypes: Dtypes) -> Stack:
     stack = read(config, source, dtypes.bits)
     if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
-        stack = replace(stack, parameters=counted, uncounted=None)
-    return stated, dtypes, stack
+        return replace(stack, parameters=counted, uncounted=None)
+    return stack
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:

@@ -8,11 +8,14 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from limen.audits.changes import COUNTS
 from limen.audits.reading import Audit, Limit
+from limen.audits.serving import ByEngine, OnGpus, by_engine, on_gpus
 from limen.core.catalogue import identifier
 from limen.core.quantities import ASYMPTOTIC, plural
 from limen.core.report import Report
 from limen.decisions.depths import Certified, DepthReport, depth
+from limen.hf.gpus import gpu
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Block, ModelLayer, Use
 from limen.mixers.block_sparse import BlockSparse
@@ -96,6 +99,55 @@ class WeightsReport(msgspec.Struct, frozen=True, kw_only=True):
     added: int  # of it, what the engine adds: rotary tables, copies
 
 
+class ShareReport(msgspec.Struct, frozen=True):
+    """A part of a GPU's memory that holds neither weights nor cache: given, assumed, or by a rule."""
+
+    what: str
+    size: int
+    option: str
+    assumed: str
+    rule: str
+
+
+class BudgetReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The memory of one GPU, the fullest: total = Σ shares + left, and left holds weights and cache."""
+
+    gpu: str | None
+    total: int
+    shares: tuple[ShareReport, ...]
+    left: int
+    needed: int  # for the cache
+    missing: int | None  # where it does not fit
+    tokens: int | None  # that vLLM would print
+    concurrency: float | None
+
+
+class EngineReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What fits with one engine, and what makes the request fit: a change, or so many GPUs."""
+
+    engine: str
+    scheme: str
+    weights_bytes: int | None
+    uncounted: str | None
+    room: int | None
+    fits: bool | None
+    missing: int | None
+    longest_context: int | None
+    largest_batch: int | None
+    change: str | None
+    gpus: int | None
+
+
+class GpuReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU, and how many of them hold the request; None: not as many as are tried."""
+
+    gpu: str
+    total: int
+    gpus: int | None
+    longest_context: int | None
+    largest_batch: int | None
+
+
 class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     """One model under one request."""
 
@@ -135,6 +187,12 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     longest_context: int | None
     largest_batch: int | None
     failures: tuple[str, ...]
+    pipeline_parallel: int
+    gpus: int  # that share the model
+    budget: BudgetReport | None
+    engines: tuple[EngineReport, ...]
+    on_gpus: tuple[GpuReport, ...]  # with --find
+    brief: bool
     tokens: int | None
     concurrency: float | None
     concurrency_beside_weights: float | None
@@ -171,13 +229,16 @@ class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
 
 
 def report(audit: Audit) -> AuditReport:
-    """The report of an audit, with the stack's depth in the model's own layer numbers."""
-    request, stack = audit.request, audit.stack
+    """The report of an audit, with the stack's depth in the model's own layer numbers.
+
+    Bytes are those of one rank: of the fullest, where stages of pipeline parallelism differ.
+    """
+    request, stack, rank = audit.request, audit.stack, audit.fullest
+    places = _on_gpus(audit)
     numbers = [layer.index for layer in stack.layers for _ in layer.stages]
     reached = depth(stack.architecture, 0, numbers, far=False)
     layers = tuple(_layer(audit, layer) for layer in stack.layers)
     kept = {kept.use for kept, _ in stack.tensors}
-    room = audit.room
     return AuditReport(
         source=audit.source,
         name=_name(audit.source),
@@ -189,43 +250,121 @@ def report(audit: Audit) -> AuditReport:
         context=request.context,
         trained_for=stack.positions,
         sequences=request.sequences,
-        engine=request.engine,
+        engine=audit.engine.name,
         tensor_parallel=request.tensor_parallel,
         keeps=tuple(use for use in Use if use in kept),
         kv_dtype=audit.kv_dtype,
         conv_dtype=audit.conv_dtype,
         state_dtype=audit.state_dtype,
-        kv_bytes_per_token=_number(audit.kv_bytes_per_token),
-        kv_bytes_per_late_token=_number(audit.kv_bytes_per_late_token),
-        kv_bytes=audit.kv_bytes,
-        growing_bytes=audit.bytes_of(lambda k: k.grows),
-        window_bytes=audit.window_bytes,
-        recurrent_bytes=audit.recurrent_bytes,
-        convolution_bytes=audit.convolution_bytes,
-        state_bytes=audit.state_bytes,
-        padding_bytes=audit.padding_bytes,
+        kv_bytes_per_token=_number(rank.kv_bytes_per_token),
+        kv_bytes_per_late_token=_number(rank.kv_bytes_per_late_token),
+        kv_bytes=rank.kv_bytes,
+        growing_bytes=rank.bytes_of(lambda k: k.grows),
+        window_bytes=rank.window_bytes,
+        recurrent_bytes=rank.recurrent_bytes,
+        convolution_bytes=rank.convolution_bytes,
+        state_bytes=rank.state_bytes,
+        padding_bytes=rank.padding_bytes,
         block_tokens=audit.block_tokens,
-        memory=request.memory,
+        memory=None if audit.budget is None else audit.budget.total,
         parameters=stack.parameters,
         uncounted=audit.uncounted,
-        weights_bytes=audit.weights_bytes,
+        weights_bytes=rank.weights_bytes,
         weights=_weights(audit),
-        room=room,
+        room=audit.room,
         fits=audit.fits,
         longest_context=audit.longest_context,
         largest_batch=audit.largest_batch,
-        failures=tuple(audit.failures),
+        failures=(*audit.failures, *_nowhere(places)),
+        pipeline_parallel=request.pipeline_parallel,
+        gpus=request.ranks,
+        budget=_budget(audit),
+        engines=tuple(map(_by_engine, by_engine(audit))) if audit.budget else (),
+        on_gpus=places,
+        brief=request.brief,
         tokens=audit.tokens,
         concurrency=audit.concurrency,
-        concurrency_beside_weights=None if room is None else audit.requests_in(room),
-        cache_bytes=audit.cache_bytes,
-        minimal_bytes=audit.minimal_bytes,
+        concurrency_beside_weights=audit.concurrency_beside_weights,
+        cache_bytes=rank.cache_bytes,
+        minimal_bytes=rank.minimal_bytes,
         state_bits_per_token=_held(audit),
-        cache_by_length=_by_length(audit),
+        cache_by_length=_by_length(rank),
         depth=reached,
         remarks=tuple(audit.remarks),
         limits=(*map(_limit, audit.limits), _hops(reached.certified)),
     )
+
+
+def _budget(audit: Audit) -> BudgetReport | None:
+    """None where no GPU is given."""
+    if (budget := audit.budget) is None:
+        return None
+    requests = audit.concurrency_beside_weights
+    return BudgetReport(
+        gpu=audit.request.gpu and gpu(audit.request.gpu).name,
+        total=budget.total,
+        shares=tuple(ShareReport(*share) for share in budget.shares),
+        left=budget.left,
+        needed=audit.fullest.needed,
+        missing=audit.missing,
+        tokens=None if requests is None else int(requests * audit.request.context),
+        concurrency=requests,
+    )
+
+
+def _by_engine(one: ByEngine) -> EngineReport:
+    audit, weights = one.audit, one.audit.fullest.weights_bytes
+    return EngineReport(
+        engine=audit.engine.name,
+        scheme=_scheme(audit),
+        weights_bytes=weights,
+        uncounted=audit.uncounted,
+        room=audit.room,
+        fits=audit.fits,
+        missing=audit.missing,
+        longest_context=audit.longest_context,
+        largest_batch=audit.largest_batch,
+        change=one.change and one.change.flags,
+        gpus=one.more and one.more.gpus,
+    )
+
+
+def _scheme(audit: Audit) -> str:
+    """What the weights are stored in, as far as it is known."""
+    if audit.given.weights is not None:
+        return "as given"
+    if audit.stored is not None and audit.request.weights_dtype is None:
+        return "GGUF file"
+    return "not counted" if isinstance(held := audit.held, NotCounted) else held.scheme
+
+
+def _on_gpus(audit: Audit) -> tuple[GpuReport, ...]:
+    """Empty unless the GPUs are asked for and the weights are counted."""
+    if not audit.request.find or audit.fullest.weights_bytes is None:
+        return ()
+    return tuple(map(_on_gpu, on_gpus(audit)))
+
+
+def _on_gpu(place: OnGpus) -> GpuReport:
+    device, audit = place
+    if audit is None:
+        return GpuReport(
+            gpu=device.name, total=device.total, gpus=None, longest_context=None, largest_batch=None
+        )
+    return GpuReport(
+        gpu=device.name,
+        total=device.total,
+        gpus=audit.request.ranks,
+        longest_context=audit.longest_context,
+        largest_batch=audit.largest_batch,
+    )
+
+
+def _nowhere(places: tuple[GpuReport, ...]) -> list[str]:
+    """The failure of a search among GPUs that found none."""
+    if not places or any(place.gpus for place in places):
+        return []
+    return [f"it fits on none of {len(places)} kinds of GPU, {COUNTS[-1]} of them at most"]
 
 
 def _weights(audit: Audit) -> WeightsReport | None:

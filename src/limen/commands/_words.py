@@ -74,7 +74,18 @@ def is_text(text: str) -> bool:
 
 
 def stack_of(architecture: StackLike) -> Architecture:
-    """The stack that is written down, that a model's config describes, or that Python handed in."""
+    """The stack that is written down, that a model's config describes, or that Python handed in.
+
+    Only `decide` takes one that ends with `affine`.
+    """
+    stack = any_stack_of(architecture)
+    if stack.end is not None:
+        raise BadInput(f"{stack}: {stack.end} is a hypothesis that only limen decide takes; leave it out")
+    return stack
+
+
+def any_stack_of(architecture: StackLike) -> Architecture:
+    """The same, whatever is supposed of its readout."""
     from limen.core.architecture import Architecture
 
     if isinstance(architecture, Architecture):

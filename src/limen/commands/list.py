@@ -19,7 +19,7 @@ Ids = tuple[str, ...] | UnsetType  # of a kind that was asked for
 
 
 class CatalogueReport(Report, frozen=True, kw_only=True, tag="limen/list/1"):
-    """The ids of each kind that was asked for, a sentence about each, and how sure each theorem is."""
+    """The ids of each kind that was asked for, a sentence about each; of theorems alone how it is proved."""
 
     tasks: Ids = UNSET
     mixers: Ids = UNSET
@@ -29,7 +29,7 @@ class CatalogueReport(Report, frozen=True, kw_only=True, tag="limen/list/1"):
     adversaries: Ids = UNSET
     experiments: Ids = UNSET
     summaries: dict[str, dict[str, str]]
-    proofs: dict[str, str]
+    proofs: dict[str, str] | UnsetType = UNSET  # of theorems, where they alone were asked for
 
     @property
     def headline(self) -> str:
@@ -54,12 +54,12 @@ def list(
         Argument(f"One of {', '.join(KINDS)}. Default: all of them.", complete=lambda incomplete: KINDS),
     ] = None,
 ) -> CatalogueReport:
-    """The ids of each kind, with a sentence about each; of one kind alone also how each theorem is proved."""
+    """The ids of each kind, with a sentence about each; of theorems alone also how each is proved."""
     entries = {one: tuple(ids(one)) for one in ([kind] if kind else KINDS)}
     return CatalogueReport(
         **entries,
         summaries={one: {name: summary(one, name) for name in names} for one, names in entries.items()},
-        proofs={name: formal_line(name) for name in entries.get("theorems", ())},
+        proofs={name: formal_line(name) for name in ids("theorems")} if kind == "theorems" else UNSET,
     )
 
 
@@ -85,7 +85,7 @@ def formal_line(name: str) -> str:
 
 
 def _formal(name: str) -> tuple[Formal, ...]:
-    """What Coq has checked of a theorem; the theorems are loaded when they are listed."""
+    """What Coq has checked of a theorem, which is loaded."""
     from limen.core.theorem import Theorem
 
     return lookup("theorems", name, Theorem).formal

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 from functools import cache
 from importlib.metadata import entry_points
@@ -40,6 +41,8 @@ KINDS = {
 }
 _PACKAGES = {f"limen.{folder}" for folder in KINDS.values()}
 _ROOT = Path(__file__).parents[1]
+_points = cache(entry_points)  # one look at the installed packages serves every kind
+_DOCSTRING = re.compile(r'\s*r?"""([^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)  # a file's first statement
 
 
 class _Entry(NamedTuple):
@@ -75,7 +78,7 @@ def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry
 @cache
 def _brought(kind: str) -> dict[str, _Entry]:
     """The entries of a kind in installed packages, by their ids."""
-    points = entry_points(group=f"limen.{kind}")
+    points = _points().select(group=f"limen.{kind}")
     return {point.name: _Entry(point.module, point.attr, _file(point.module)) for point in points}
 
 
@@ -106,7 +109,8 @@ def docstring(kind: str, name: str) -> str:
     if ":" in name:
         return own.admitted(name).__doc__ or ""
     text = _path(_entries(kind)[name]).read_text(encoding="utf-8")
-    return ast.get_docstring(ast.parse(text)) or ""
+    first = _DOCSTRING.match(text)  # to parse whole files is most of the time of a listing
+    return ast.get_docstring(ast.parse(text if first is None else first[0])) or ""
 
 
 def _path(entry: _Entry) -> Path:

@@ -10,6 +10,7 @@ Read in llama.cpp's sources of August 2026: gguf-py/gguf/constants.py.  What the
 from __future__ import annotations
 
 import mmap
+import re
 import struct
 from dataclasses import dataclass
 from math import prod
@@ -24,6 +25,7 @@ _FIXED = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q
 _STRING, _ARRAY = 8, 9
 _PAIRS, _TENSORS, _STRINGS, _TEXT, _LIST = 2**12, 2**17, 2**21, 2**16, 2**12  # more are nobody's
 _NUMBERS = 2**40  # of a tensor
+_PARTS = 2**10  # files of a model
 _TYPES = {  # numbers of a block, and its bytes
     0: (1, 4),
     1: (1, 2),
@@ -57,14 +59,17 @@ _TYPES = {  # numbers of a block, and its bytes
     34: (256, 54),
     35: (256, 66),
     39: (32, 17),
+    40: (64, 36),
+    41: (128, 18),
 }
 
 
 class GGUFConfig(dict[str, Any]):
-    """The config; and how many numbers its tensors hold, in how many bytes, where all of them are there."""
+    """The config; and how many numbers its tensors hold, in how many bytes, or why that is not known."""
 
     parameters: int | None = None
     weights: int | None = None
+    unread: str | None = None
 
 
 @dataclass
@@ -140,16 +145,50 @@ class _Bytes:
 
 def header(path: Path, where: str) -> GGUFConfig:
     """The config in a file whose metadata describe a decoder that the readers know."""
+    metadata, numbers, size = _read(path, where)
+    config = GGUFConfig(config_of(metadata, where))
+    parts = metadata.get("split.count", 1)
+    if parts not in (0, 1):
+        others = _others(path, parts)
+        if others is None:
+            config.unread = f"the file is one of {shortened(parts)}, which are not all there"
+            return config
+        for other in others:
+            _, more, bytes_more = _read(other, str(other))
+            numbers, size = numbers + more, None if size is None or bytes_more is None else size + bytes_more
+    config.parameters, config.weights = numbers or None, size or None
+    if not config.weights:
+        config.unread = "its tensors are missing, or some are of a type that is not known here"
+    return config
+
+
+def _others(path: Path, count: object) -> list[Path] | None:
+    """The other files of a model in parts, by their names; None if one is missing."""
+    named = re.fullmatch(r"(.+)-(\d{5})-of-(\d{5})\.gguf", path.name)
+    if named is None or int(named[3]) != count or int(named[3]) > _PARTS:
+        return None
+    names = (f"{named[1]}-{i:05}-of-{named[3]}.gguf" for i in range(1, int(named[3]) + 1))
+    others = [path.with_name(name) for name in names if name != path.name]
+    return others if all(other.is_file() for other in others) else None
+
+
+def _read(path: Path, where: str) -> tuple[dict[str, Any], int, int | None]:
+    """The metadata of a file, the numbers of its tensors, and their bytes where all types are known."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise BadInput(f"{where}: cannot be read as a GGUF file: it is no file")
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _header(_Bytes(data, where))
+            r = _Bytes(data, where)
+            metadata, tensors = _metadata(r)
+            return metadata, *_weights(r, tensors)
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{where}: cannot be read as a GGUF file: {error}") from error
 
 
-def _header(r: _Bytes) -> GGUFConfig:
+def _metadata(r: _Bytes) -> tuple[dict[str, Any], int]:
+    """The pairs of a header, and how many tensors follow."""
     if r.take(4) != _MAGIC:
         raise r.wrong("not a GGUF file: it does not begin with GGUF")
     version = r.one(4)
@@ -162,13 +201,10 @@ def _header(r: _Bytes) -> GGUFConfig:
         if key in metadata:
             raise r.wrong(f"the key {shortened(key)} is given twice")
         metadata[key] = r.value(r.one(4))
-    config = GGUFConfig(config_of(metadata, r.where))
-    if metadata.get("split.count", 1) in (0, 1):
-        config.parameters, config.weights = _weights(r, tensors)
-    return config
+    return metadata, tensors
 
 
-def _weights(r: _Bytes, tensors: int) -> tuple[int | None, int | None]:
+def _weights(r: _Bytes, tensors: int) -> tuple[int, int | None]:
     """Numbers and bytes; no bytes where a type is not known."""
     numbers, size, known = 0, 0, True
     for _ in range(tensors):
@@ -187,4 +223,4 @@ def _weights(r: _Bytes, tensors: int) -> tuple[int | None, int | None]:
             size += -(-count // block) * packed
         else:
             known = False
-    return (numbers or None), (size if known and numbers else None)
+    return numbers, size if known else None

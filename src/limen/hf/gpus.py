@@ -17,6 +17,7 @@ class Device:
 
     total: int  # bytes that it reports
     name: str = ""
+    capability: int | None = None  # CUDA's: 90 is Hopper
     source: str = ""
 
 
@@ -24,7 +25,10 @@ class Device:
 def gpus() -> dict[str, Device]:
     """Those that are known, the smallest first."""
     rows = json.loads(files("limen.hf").joinpath("gpus.json").read_bytes())
-    return {row["name"]: Device(int(row["gib"] * 2**30), row["name"], row["source"]) for row in rows}
+    return {
+        row["name"]: Device(int(row["gib"] * 2**30), row["name"], row["capability"], row["source"])
+        for row in rows
+    }
 
 
 def gpu(name: str) -> Device:

@@ -167,10 +167,13 @@ class Kept:
 
     def share(self, ranks: int) -> int:
         """Numbers of a row that one of so many ranks keeps; what has no heads, or fewer, is repeated."""
-        for heads, _ in self.pieces:
-            if heads % ranks and ranks % heads:
-                raise BadInput(f"{heads} heads cannot be divided over {ranks} ranks of tensor parallelism")
+        if (heads := self.undivided(ranks)) is not None:
+            raise BadInput(f"{heads} heads cannot be divided over {ranks} ranks of tensor parallelism")
         return sum(max(heads // ranks, 1) * size for heads, size in self.pieces) or self.numbers
+
+    def undivided(self, ranks: int) -> int | None:
+        """A number of heads that so many ranks cannot share; None if there is none."""
+        return next((heads for heads, _ in self.pieces if heads % ranks and ranks % heads), None)
 
     def crossing(self, n: int, bits: Bits) -> Fraction:
         """Bits of it that a cut after n tokens passes on."""
@@ -203,6 +206,17 @@ class ModelLayer:
     def blocks(self) -> tuple[Block, ...]:
         return tuple(block for stage in self.stages for block in stage)
 
+    @property
+    def emptied(self) -> ModelLayer:
+        """The layer without what it keeps, and without whose keys it reads: both are on another rank."""
+        return replace(
+            self,
+            stages=tuple(
+                tuple(replace(block, part=replace(block.part, kv=None), kept=()) for block in stage)
+                for stage in self.stages
+            ),
+        )
+
 
 @dataclass(frozen=True)
 class Stack:
@@ -221,6 +235,12 @@ class Stack:
         """The stack that theorems speak about; layers without a mixer have no place in it."""
         stages = [stage for layer in self.layers for stage in layer.stages]
         return Architecture(tuple(Layer(tuple(block.part for block in stage)) for stage in stages))
+
+    def keeping(self, indices: range) -> Stack:
+        """The same stack, of whose layers only these keep anything: one stage of pipeline parallelism."""
+        places = enumerate(self.layers)
+        layers = (layer if i in indices else layer.emptied for i, layer in places)
+        return replace(self, layers=tuple(layers))
 
     @cached_property
     def kept(self) -> list[tuple[tuple[Kept, ...], int]]:

@@ -86,7 +86,9 @@ def drafter(f: Fields, layers: Sequence[ModelLayer]) -> list[Tensor]:
     kinds = tuple(layer.kind for layer in layers)
     known = {"kinds": kinds, **_known(layers[-1])}
     scope = Scope(f.of_layer(layers[-1].index), entry.letters, known)
-    count = min(scope.size(entry.letters["drafters"]), _MOST)
+    count = scope.size(entry.letters["drafters"])
+    if count > _MOST:
+        raise NotCounted(f"{count:,} layers that draft; at most {_MOST:,} are read")
     tensors: list[Tensor] = []
     for j in range(count):
         each = scope.where(j)

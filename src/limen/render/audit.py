@@ -12,7 +12,16 @@ from limen.render.depth import lines_of as depth_lines
 from limen.render.words import short
 
 if TYPE_CHECKING:
-    from limen.audits.report import AuditReport, AuditsReport, BlockReport, LayerAudit, LimitReport
+    from limen.audits.report import (
+        AuditReport,
+        AuditsReport,
+        BlockReport,
+        BudgetReport,
+        EngineReport,
+        LayerAudit,
+        LimitReport,
+        ShareReport,
+    )
 
 LETTERS = {
     "F": "full attention",
@@ -37,8 +46,11 @@ _POINTS = tuple(2**i for i in range(10, 21, 2))  # lengths at which the fixed-si
 
 
 def lines_of(report: AuditReport) -> list[str]:
-    """One model in full."""
-    return [*_glance(report), "", *_cache(report), "", *_depth(report), "", *_limits(report)]
+    """One model in full, or only what matters for serving."""
+    if report.brief:
+        return [_head(report), *_brief(report), *_answer(report)]
+    theory = ["", *_depth(report), "", *_limits(report)]
+    return [*_glance(report), "", *_cache(report), *theory, *_answer(report)]
 
 
 def figures(report: AuditReport) -> list[str]:
@@ -56,11 +68,15 @@ def figures(report: AuditReport) -> list[str]:
 
 
 def _glance(report: AuditReport) -> list[str]:
-    lines = [f"{report.source}: {report.model_type}, {plural(len(report.layers), 'layer')}"]
+    lines = [_head(report)]
     lines += [f"  {report.strip[i : i + WIDTH]}" for i in range(0, len(report.strip), WIDTH)]
     counted = Counter((layer.letter, _described(layer)) for layer in report.layers)
     lines += [f"  {kind} {count:>3} × {what}" for (kind, what), count in counted.items()]
     return lines
+
+
+def _head(report: AuditReport) -> str:
+    return f"{report.source}: {report.model_type}, {plural(len(report.layers), 'layer')}"
 
 
 def _described(layer: LayerAudit) -> str:
@@ -84,14 +100,67 @@ def _words(block: BlockReport) -> str:
 
 
 def _cache(report: AuditReport) -> list[str]:
+    rows = [*_parts(report), *_fit(report)]
+    remarks = [f"  note: {remark}" for remark in _notes(report)]
+    return [_asked_for(report), *_lined(rows), _held(report), *remarks]
+
+
+def _brief(report: AuditReport) -> list[str]:
+    """The memory as a ledger: what takes how much of it, and why."""
+    budget = report.budget
+    rows = [("cache", report.cache_bytes if budget is None else budget.needed, _keys(report))]
+    if report.weights_bytes is not None:
+        rows.insert(0, ("weights", report.weights_bytes, _stored(report)))
+    if report.weights_bytes is not None and budget is not None:
+        rows += [(share.what, share.size, _why(share)) for share in budget.shares]
+        rows.append(("in all", sum(size for _, size, _ in rows), f"of {in_bytes(budget.total)}"))
+    lines = [f"  {name:<17} {in_bytes(size):>10}  {why}" for name, size, why in rows]
+    fit = [row for row in _fit(report) if row[0] in ("vLLM would print", "what fits")]
+    if report.weights_bytes is None and budget is not None:
+        fit = _fit(report)
+    notes = [f"  note: {note}" for note in _notes(report)]
+    return [_asked_for(report), *lines, *_lined(fit), *notes]
+
+
+def _notes(report: AuditReport) -> list[str]:
+    """The remarks; in brief without fields that are ignored and the layout of blocks."""
+    left_out = ("ignored, because", "blocks of", "blocks for") if report.brief else ()
+    return [remark for remark in report.remarks if not remark.startswith(left_out)]
+
+
+def _keys(report: AuditReport) -> str:
+    fixed = f", {in_bytes(report.state_bytes)} of fixed size" if report.state_bytes else ""
+    return f"{_precision(report)}: {_per_token(report)}{fixed}"
+
+
+def _stored(report: AuditReport) -> str:
+    weights = report.weights
+    return f"{weights.scheme}; {in_bytes(weights.tensors)} in files" if weights else "given, or of the file"
+
+
+def _lined(rows: list[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<17} {value}" for name, value in rows]
+
+
+def _asked_for(report: AuditReport) -> str:
     several = "" if report.sequences == 1 else f", {report.sequences:,} sequences"
-    if report.tensor_parallel > 1:
-        several += f", one of {report.tensor_parallel} ranks"
-    head = f"Cache of {report.context:,} tokens{several} ({_precision(report)}; engine: {report.engine})"
-    rows = [*_parts(report), *_vllm(report), *_fit(report)]
-    remarks = [f"  FAILS: {reason}" for reason in report.failures]
-    remarks += [f"  note: {remark}" for remark in report.remarks]
-    return [head, *(f"  {name:<17} {size}" for name, size in rows), _held(report), *remarks]
+    if report.brief and report.budget is not None:
+        each = "each of " if report.gpus > 1 else ""
+        return (
+            f"Memory of {each}{_place(report)} for {report.context:,} tokens{several}, engine {report.engine}"
+        )
+    if report.gpus > 1:
+        several += f", one of {report.gpus} ranks"
+    return f"Cache of {report.context:,} tokens{several} ({_precision(report)}; engine: {report.engine})"
+
+
+def _place(report: AuditReport) -> str:
+    """The GPUs."""
+    assert report.budget is not None  # asked only where there are some
+    total = in_bytes(report.budget.total)
+    return (
+        f"{report.gpus} × {report.budget.gpu} ({total})" if report.budget.gpu else f"{report.gpus} × {total}"
+    )
 
 
 def _precision(report: AuditReport) -> str:
@@ -118,34 +187,134 @@ def _parts(report: AuditReport) -> list[tuple[str, str]]:
     return [*rows, ("minimum needed", _exact(least))] if least < report.cache_bytes else rows
 
 
-def _vllm(report: AuditReport) -> list[tuple[str, str]]:
-    """As vLLM prints it, if the cache has all the memory, and beside the weights."""
-    if report.concurrency is None or report.tokens is None:
-        return []
-    pool = f"if all {in_bytes(report.memory or 0)} are for the cache"
-    rows = [
-        ("vLLM prints", f"{report.tokens:,} tokens, maximum concurrency {report.concurrency:.2f}x, {pool}")
-    ]
-    if report.room is None or (many := report.concurrency_beside_weights) is None:
-        return rows
-    tokens, left = f"{int(many * report.context):,} tokens", in_bytes(max(report.room, 0))
-    return [*rows, ("", f"{tokens}, maximum concurrency {many:.2f}x, with {left} beside the weights")]
-
-
 def _fit(report: AuditReport) -> list[tuple[str, str]]:
     """Beside the weights, in the memory that there is."""
-    if report.memory is None:
+    budget = report.budget
+    if budget is None:
         return []
     if report.weights_bytes is None or report.room is None:
-        return [("weights", f"not counted: {report.uncounted}; give them with --weights 15GiB")]
-    left = _exact(report.room) if report.room >= 0 else f"none: the weights alone lack {_exact(-report.room)}"
-    rows = [("weights", _exact(report.weights_bytes)), *_split(report), ("memory left", left)]
+        unknown = [("weights", f"not counted: {report.uncounted}; give them with --weights 15GiB")]
+        return [*_pool(report), *unknown]
+    rows = [("weights", _exact(report.weights_bytes)), *_split(report)]
+    rows += [(share.what, _share(share)) for share in budget.shares]
+    short = f"none: what is above takes {_exact(-report.room)} more than there is"
+    rows.append(("memory left", _exact(report.room) if report.room >= 0 else short))
+    rows += _printed(budget)
     most = report.longest_context or 0
     batch, n = report.largest_batch or 0, f"{report.context:,} tokens"
     many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
     ever = "any context" if most >= PRACTICAL else f"a context of at most {most:,} tokens"
     together = "" if report.sequences == 1 else f" with {report.sequences:,} sequences"
     return [*rows, ("what fits", f"{ever if most else 'no context'}{together}; {many}")]
+
+
+def _share(share: ShareReport) -> str:
+    return f"{_exact(share.size)}: {_why(share)}"
+
+
+def _why(share: ShareReport) -> str:
+    """Who says that it is so large."""
+    if share.assumed:
+        return f"assumed ({share.assumed}; {share.option})"
+    return f"{share.rule or 'as given'} ({share.option})"
+
+
+def _pool(report: AuditReport) -> list[tuple[str, str]]:
+    """As vLLM prints it, if the cache has all the memory: all that is known without the weights."""
+    if report.concurrency is None or report.tokens is None:
+        return []
+    pool = f"if all {in_bytes(report.memory or 0)} are for the cache"
+    tokens = f"{report.tokens:,} tokens, maximum concurrency {report.concurrency:.2f}x"
+    return [("vLLM prints", f"{tokens}, {pool}")]
+
+
+def _printed(budget: BudgetReport) -> list[tuple[str, str]]:
+    """As vLLM would print it at its start."""
+    if budget.tokens is None or budget.concurrency is None:
+        return []
+    if budget.concurrency < 1:
+        return [("vLLM would print", "an error: the cache of one sequence does not fit")]
+    unsure = ", if what is assumed is so" if any(share.assumed for share in budget.shares) else ""
+    tokens = f"about {budget.tokens:,} tokens, maximum concurrency {budget.concurrency:.2f}x"
+    return [("vLLM would print", tokens + unsure)]
+
+
+def _answer(report: AuditReport) -> list[str]:
+    """By engine, by GPU, and in one line at the end."""
+    lines = [*_engines(report), *_gpus(report)]
+    verdict = [f"FAILS: {reason}" for reason in report.failures] or _fits(report)
+    return [*(["", *lines] if lines else []), *(["", *verdict] if verdict else [])]
+
+
+def _fits(report: AuditReport) -> list[str]:
+    """That it fits, or that nobody knows."""
+    budget = report.budget
+    if budget is None:
+        places = [one.gpu for one in report.on_gpus if one.gpus]
+        return [f"FITS on {len(places)} of {len(report.on_gpus)} kinds of GPU"] if places else []
+    if report.room is None:
+        return ["NOT COUNTED: without the size of the weights nobody knows whether it fits (--weights 15GiB)"]
+    each = f" on each of {report.gpus} GPUs" if report.gpus > 1 else ""
+    takes = f"weights of {in_bytes(report.weights_bytes or 0)} and a cache of {in_bytes(report.cache_bytes)}"
+    spare = f"{in_bytes(report.room - budget.needed)} to spare"
+    if not budget.shares:
+        alone = "nothing else is counted, and engines need more"
+        return [f"FITS: {takes} in {in_bytes(budget.total)}{each}, {spare}; {alone}"]
+    place = f"the {in_bytes(budget.left)} that {report.engine} leaves of {in_bytes(budget.total)}{each}"
+    return [f"FITS: {takes} in {place}, {spare}"]
+
+
+def _engines(report: AuditReport) -> list[str]:
+    """One row an engine: what fits, and what makes the request fit where it does not."""
+    if not report.engines:
+        return []
+    head = ("engine", "weights", "", "for cache", "longest context", "sequences", "request", "makes it fit")
+    return _table([head, *(_engine(one) for one in report.engines)], left=(0, 2, 6, 7))
+
+
+def _engine(one: EngineReport) -> tuple[str, ...]:
+    if one.weights_bytes is None or one.room is None:
+        return (one.engine, "not counted", *("",) * 6)
+    left = in_bytes(one.room) if one.room >= 0 else "none"
+    context = _up_to(one.longest_context)
+    batch, scheme = f"{one.largest_batch or 0:,}", one.scheme.partition(",")[0].partition(" in ")[0]
+    verdict = "fits" if one.fits else f"{in_bytes(one.missing or 0)} short"
+    ways = [one.change, f"{one.gpus} GPUs" if one.gpus else None]
+    change = "" if one.fits else ", or ".join(filter(None, ways)) or "none is known"
+    return (one.engine, in_bytes(one.weights_bytes), scheme, left, context, batch, verdict, change)
+
+
+def _gpus(report: AuditReport) -> list[str]:
+    """One row a GPU: how many of them hold the request."""
+    if not report.on_gpus:
+        return []
+    head = ("GPU", "memory", "how many", "longest context", "sequences")
+    rows = [
+        (
+            one.gpu,
+            in_bytes(one.total),
+            *(
+                (f"{one.gpus}", _up_to(one.longest_context), f"{one.largest_batch or 0:,}")
+                if one.gpus
+                else ("none", "", "")
+            ),
+        )
+        for one in report.on_gpus
+    ]
+    return _table([head, *rows], left=(0,))
+
+
+def _table(rows: list[tuple[str, ...]], left: tuple[int, ...]) -> list[str]:
+    """Columns as wide as they must be; those of `left` begin at the left, numbers end at the right."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = [
+        "  ".join(
+            f"{cell:<{w}}" if i in left else f"{cell:>{w}}"
+            for i, (cell, w) in enumerate(zip(row, wide, strict=True))
+        )
+        for row in rows
+    ]
+    return [f"  {line}".rstrip() for line in cells]
 
 
 def _split(report: AuditReport) -> list[tuple[str, str]]:
@@ -226,12 +395,23 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
         "keys and values": [in_bytes(one.kv_bytes) for one in reports],
         "fixed-size part": [in_bytes(one.state_bytes) for one in reports],
         "total cache": [in_bytes(one.cache_bytes) for one in reports],
-        "fixed bits/token": [_here(one) for one in reports],
-        "hops, one pass": [f"{one.depth.hops}" for one in reports],
-        "hops per thought": [f"{one.depth.hops_per_step}" for one in reports],
-        "eva ruled out": [_from(one, "eva") for one in reports],
-        "index ruled out": [_from(one, "index") for one in reports],
     }
+    brief = all(one.brief for one in reports)
+    if not brief:
+        rows |= {
+            "fixed bits/token": [_here(one) for one in reports],
+            "hops, one pass": [f"{one.depth.hops}" for one in reports],
+            "hops per thought": [f"{one.depth.hops_per_step}" for one in reports],
+            "eva ruled out": [_from(one, "eva") for one in reports],
+            "index ruled out": [_from(one, "index") for one in reports],
+        }
+    if any(one.budget for one in reports):
+        rows |= {
+            "weights": [_or_not(one, in_bytes(one.weights_bytes or 0)) for one in reports],
+            "longest context": [_or_not(one, _up_to(one.longest_context)) for one in reports],
+            "sequences": [_or_not(one, f"{one.largest_batch or 0:,}") for one in reports],
+            "the request": [_or_not(one, _verdict(one)) for one in reports],
+        }
     wide = [max(len(cells[i]) for cells in rows.values()) for i in range(len(reports))]
     first = reports[0]
     table = [
@@ -239,14 +419,19 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
         for name, cells in rows.items()
     ]
     head = f"{first.context:,} tokens, {plural(first.sequences, 'sequence')}, engine {first.engine}"
+    if first.budget:
+        named = f" {first.budget.gpu}," if first.budget.gpu else ""
+        head += f", {first.gpus} ×{named} {in_bytes(first.budget.total)}"
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in reports]
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in reports]
     reasons = [f"FAILS: {one.name}: {reason}" for one in reports for reason in one.failures]
-    reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in one.remarks]
+    reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in _notes(one)]
     reasons += [
         f"note: {one.name}: weights are not counted: {one.uncounted}" for one in reports if one.uncounted
     ]
     used = {letter for one in reports for letter in one.strip}
+    if brief:
+        return [head, *table, *numbers, *reasons]
     return [
         head,
         *table,
@@ -256,6 +441,19 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
         *strips,
         ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used),
     ]
+
+
+def _up_to(most: int | None) -> str:
+    return "any" if (most or 0) >= PRACTICAL else f"{most or 0:,}"
+
+
+def _or_not(report: AuditReport, text: str) -> str:
+    return text if report.room is not None else "not counted"
+
+
+def _verdict(report: AuditReport) -> str:
+    missing = report.budget and report.budget.missing
+    return "fits" if not missing else f"{in_bytes(missing)} short"
 
 
 def _here(report: AuditReport) -> str:

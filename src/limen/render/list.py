@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 def lines_of(report: CatalogueReport) -> list[str]:
     """One line for each entry; below a theorem how it is proved, where theorems are all that is listed."""
-    lines, proofs = [], len(report.summaries) == 1
+    lines, proofs = [], report.proofs or {}
     for kind, entries in report.summaries.items():
         width = max(map(len, entries), default=0)
         lines += [f"{kind} ({len(entries)})"] if entries else []
         for name, summary in entries.items():
             lines.append(f"  {name:{width}}  {summary}")
-            if proofs and kind == "theorems":
-                lines.append(f"  {'':{width}}    {report.proofs[name]}")
+            if name in proofs:
+                lines.append(f"  {'':{width}}    {proofs[name]}")
     return lines

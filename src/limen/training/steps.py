@@ -57,8 +57,7 @@ class Alone:
 class Together:
     """The steps of several pupils: the pass of one under `vmap`, the weights of each a row of one matrix.
 
-    Its operations are recorded at the first step.  A pupil's own model sees its row, so it may be asked at
-    any time.
+    A pupil's own model sees its row, so it may be asked at any time.
     """
 
     def __init__(self, pupils: Sequence[Pupil]) -> None:
@@ -73,21 +72,17 @@ class Together:
         assert proposed is None, "an adversary proposes to one pupil"
         self._keep([taken.pupil for taken in lessons])
         batch, axes = _stacked([taken.batch for taken in lessons])
-        losses, self.optimizer.rows.grad, codes = self.passes(batch, axes, _codes(self.pupils))
+        rows = self.optimizer.rows
+        losses, codes = torch.func.vmap(self._loss, in_dims=(0, axes, 0))(
+            self._weights(rows), batch, _codes(self.pupils)
+        )
+        losses.sum().backward()
         self.optimizer.step([taken.rate for taken in lessons], _LONGEST)
         for i, pupil in enumerate(self.pupils):
             if pupil.rounding is not None:
                 pupil.rounding.codes = {name: (mean[i], spread[i]) for name, (mean, spread) in codes.items()}
-        return [float(loss) for loss in losses]
-
-    def _passes(
-        self, rows: torch.Tensor, batch: Batch, axes: Batch, codes: StateCodes
-    ) -> tuple[torch.Tensor, torch.Tensor, StateCodes]:
-        """The losses, the gradient of each in its row, and the codes after this batch."""
-        leaf = rows.detach().requires_grad_()
-        losses, after = torch.func.vmap(self._loss, in_dims=(0, axes, 0))(self._weights(leaf), batch, codes)
-        (gradient,) = torch.autograd.grad(losses.sum(), leaf)
-        return losses.detach(), gradient, after
+        each: list[float] = losses.tolist()
+        return each
 
     def _loss(
         self, weights: list[torch.Tensor], batch: Batch, codes: StateCodes
@@ -115,9 +110,6 @@ class Together:
             self._see()
 
     def _see(self) -> None:
-        from limen.training.tape import Taped  # it needs torch as it is loaded
-
-        self.passes = Taped(self._passes, [self.optimizer.rows.detach()])
         for pupil, row in zip(self.pupils, self.optimizer.rows.detach(), strict=True):
             own = pupil.having(self._weights(row))
             pupil.model, pupil.heads = own.model, own.heads

@@ -103,6 +103,12 @@ def sets(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 
     return one(2, -(-log >> 96) - 1, more=True, exact=False)  # as many bits
 
 
+@lru_cache(maxsize=1 << 8)
+def subsets(K: int, most: int, empty: int) -> Count:
+    """Subsets of K with at most so many elements, the empty one `empty` times; or fewer."""
+    return sets(K, most, 1, lambda s: 1 if s else empty)
+
+
 def covers(T: int, N: int, Q: int, Θ: int) -> bool:
     """T uniform draws from N values take fewer than Θ of them with a probability surely below 2^-(Q+1)."""
     k = Θ - 1

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import comb
 
 from limen_check import sizes
-from limen_check.cannot.logs import Count, log_binomial, one, sets
+from limen_check.cannot.logs import Count, log_binomial, one, sets, subsets
 from limen_check.files import need
 
 _WRITTEN = 1 << 14  # bits of a number that is written out
@@ -44,7 +44,7 @@ def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Cou
 def _two_sum(t: int, n: int, M: int) -> Count:
     """Sets of 1 … t values: the value that two of them differ in is asked for, and comes no more."""
     half = one(2, M - 1 if 2 * t >= M else 0, exact=False)  # from the middle on half of all sets
-    return max(sets(M, t, 1, lambda s: int(s > 0)), half, key=Count.bits)
+    return max(subsets(M, t, 0), half, key=Count.bits)
 
 
 def _three_sum(t: int, n: int, M: int) -> Count:
@@ -53,6 +53,7 @@ def _three_sum(t: int, n: int, M: int) -> Count:
     return max(A, one(M, exact=False), key=Count.bits)
 
 
+@lru_cache(maxsize=1 << 8)
 def without_pairs(M: int, selves: int, most: int, empty: int) -> Count:
     """Sets of s ≥ 1 halves of couples {v,-v} modulo M and some of the `selves` with v = -v, `most` in all;
     one of the s is repeated to fill up.  And so many more.
@@ -146,6 +147,8 @@ _ROWS: dict[str, Callable[..., Count]] = {
     "index": lambda t, n, S: one(S, t),
     "two_sum": _two_sum,
     "three_sum": _three_sum,
+    # Sets of values up to K; then or before 2K, and M-2K-a, which asks for a.  Or three 0: always yes.
+    "match3": lambda t, n, M: subsets((M - 1) // 4, min(t, n - 2), int(t > 2))._replace(exact=False),
     # Sets without a pair; alone, t values with v = -v; and, from two tokens on, that there is a pair.
     "two_sum_any": lambda t, n, M: without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)),
     "equality": _halves,

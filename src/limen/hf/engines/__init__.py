@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from limen.errors import unknown
 from limen.hf.engines.asked import Asked
+from limen.hf.engines.budget import Budget, Share
 from limen.hf.engines.engine import AskedDtypes, Dtypes, Engine
 from limen.hf.engines.plan import Plan
 
-_NOT = ("asked", "engine", "plan")
+_NOT = ("asked", "budget", "engine", "plan")
 
 
-def engines() -> list[str]:
+@cache
+def engines() -> tuple[str, ...]:
     """Their names: those of the files."""
-    return [module.name for module in iter_modules(__path__) if module.name not in _NOT]
+    return tuple(module.name for module in iter_modules(__path__) if module.name not in _NOT)
 
 
 def engine(name: str) -> Engine:
@@ -26,4 +29,4 @@ def engine(name: str) -> Engine:
     return loaded
 
 
-__all__ = ["Asked", "AskedDtypes", "Dtypes", "Engine", "Plan", "engine", "engines"]
+__all__ = ["Asked", "AskedDtypes", "Budget", "Dtypes", "Engine", "Plan", "Share", "engine", "engines"]

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from limen.hf.dtypes import BITS, Declared
-from limen.hf.engines.asked import Asked
+from limen.hf.engines.asked import Asked, AskedT
+from limen.hf.engines.budget import Budget, given
 from limen.hf.engines.plan import Plan
+from limen.hf.gpus import Device
 from limen.hf.stack import Bits, EveryBlock, EveryToken, Kept, LastTokens, Stack, Use
 
 PAGE_LIKE = (Use.KV, Use.INDEX)
@@ -48,6 +50,15 @@ class Engine:
     windows: frozenset[str] | None = None  # the types whose windows it knows; None: of every type
     tables = False  # whether it holds rotary tables and copies of matrices too (stored/ranks.py)
     decompressed: tuple[str, ...] = ()  # the types whose latents it keeps as what is read from them
+    by_heads = (
+        False  # whether several GPUs share each layer's heads, if nothing else is asked; else the layers
+    )
+    tighter: tuple[
+        tuple[tuple[str, Any], ...], ...
+    ] = ()  # options that leave more memory, the cheapest first
+    capability = 0  # the least of a GPU
+    kv_dtypes: tuple[str, ...] = ()  # smaller precisions of the keys that it has, the nearest first
+    schemes: tuple[str, ...] = ()  # smaller schemes of weights that it loads, the nearest first
 
     def __init__(self, model_type: str = "") -> None:
         self.model_type = model_type
@@ -124,6 +135,19 @@ class Engine:
     def plan(self, stack: Stack, options: Asked, bits: Bits) -> Plan | None:
         """How layers share blocks, where an engine has them."""
         return None
+
+    def started(self, options: AskedT, device: Device) -> AskedT:
+        """The options with what it chooses by itself on such a GPU."""
+        return options
+
+    def choices(self, options: Asked, device: Device) -> list[str]:
+        """Remarks on what it chooses by itself on such a GPU."""
+        return []
+
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
+        """What it keeps free on each GPU, for a model with so many tokens in its vocabulary."""
+        activation = given("activations", options.activation, "--activation")
+        return Budget(device.total, (*activation, *given("overhead", options.overhead, "--overhead")))
 
     def remarks(self, stack: Stack, options: Asked, dtypes: Dtypes) -> list[str]:
         """What is rounded up, and why."""

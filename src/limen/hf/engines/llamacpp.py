@@ -12,6 +12,11 @@ latents      one vector for all heads, and no values; MiniCPM3's decompressed
 index keys   a cache of their own in the precision of the keys, only in layers that have an index; of MiniMax
              M3 with values beside them, which nobody reads; of Qwen 4 with the key of its block in the same
              row (2·d_i), of GLM 5 Next with a gate as well (3·d_i)
+memory       a compute buffer of 4·ubatch·V bytes of logits and 2·ubatch·n of the mask, and a tenth more for
+             the rest (one figure: 741 MiB counted, 808 printed), at b21e4de: llama-context.cpp,
+             sched_reserve; llama-graph.cpp, build_attn_inp_kq_mask.  --fit leaves 1024 MiB free (common.h,
+             fit_params_target)
+ranks        several GPUs share the layers (--split-mode layer)
 states       R (c-1 columns of convolutions) and S in float32, for each sequence 1 + checkpoints rows
 """
 
@@ -19,7 +24,9 @@ from __future__ import annotations
 
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
+from limen.hf.engines.budget import GIB, Budget, Share, share
 from limen.hf.engines.engine import Dtypes, Engine
+from limen.hf.gpus import Device
 from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
 
 _PAD = 256
@@ -41,6 +48,19 @@ class LlamaCpp(Engine):
     follows = False
     windows = frozenset(_WINDOWS)
     decompressed = ("minicpm3",)
+    kv_dtypes = ("q8_0", "q4_0")
+    schemes = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k")
+
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
+        attends = any(kept.use is Use.KV for kept, _ in stack.tensors)
+        mask = 2 * padded(options.context) if attends else 0
+        buffer = options.ubatch * (4 * vocabulary + mask) * 11 // 10
+        why = "logits, mask and a tenth more; one log: 808 MiB, counted 815"
+        margin = Share("margin", GIB, "--overhead", rule="llama.cpp's --fit leaves so much free")
+        if options.overhead is not None:
+            margin = Share("margin", options.overhead, "--overhead")
+        compute = share("compute buffer", options.activation, "--activation", buffer, why)
+        return Budget(device.total, (compute, margin))
 
     def kv(self, model: str) -> str:
         return "float16"

@@ -34,6 +34,7 @@ class Mlx(Engine):
     follows = False
     windows = frozenset(_WINDOWS)
     decompressed = ("deepseek_v2", "deepseek_v3", "minicpm3", "youtu")
+    schemes = ("mlx-8bit", "mlx-6bit", "mlx-4bit", "mlx-3bit")
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return "float32" if model_type in _FLOAT32 else model

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from limen.hf.engines.asked import Asked
 
+BATCHED = 8192  # tokens of a step, on a GPU that is not named
+
 
 class LayerKind(NamedTuple):
     """Layers that are allocated alike: bytes a token of keys, or bytes of a state."""
@@ -41,7 +43,7 @@ class Plan(NamedTuple):
         """Blocks of one group for one request."""
         if kind.what == "state":
             return 1 + options.speculative + (options.prefix_caching and self.cached)
-        in_flight = options.batched * (2 if options.async_scheduling else 1)
+        in_flight = (options.batched or BATCHED) * (2 if options.async_scheduling else 1)
         if kind.what == "window":  # one block more: the window may begin inside one
             return -(-min(kind.W - 1 + in_flight, n) // self.tokens(kind)) + 1
         held = min(kind.W + in_flight, n) if kind.what == "chunk" else n

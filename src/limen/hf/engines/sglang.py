@@ -14,6 +14,11 @@ convolutions  c-1 columns in bfloat16 (SGLANG_MAMBA_CONV_DTYPE)
 states        in --mamba-ssm-dtype, else as mamba_ssm_dtype declares, else float32
 slots         max_mamba_cache_size + 1: the first one is nobody's
 ranks         divide heads; heads of keys are repeated where there are fewer than ranks
+memory        weights + KV = (total - overhead)·f, at cce0a12: server_args.py, _handle_gpu_memory_settings and
+              reserve_for_graph_mb: f = round((total - reserved)/total, 3), reserved MiB = 512 + 1.5·tokens of
+              a chunk + 1024·ranks/8 + 2·largest graph + 8·graphs of prefill (1536 with latent attention), at
+              least 10 GiB above 60; chunk and graph by the GPU's memory.  Before weights are loaded CUDA and
+              NCCL have taken 0.4 to 3 GiB in logs
 """
 
 from __future__ import annotations
@@ -23,7 +28,9 @@ from fractions import Fraction
 
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
+from limen.hf.engines.budget import GIB, MIB, Budget, Share, share
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, indexed_width
+from limen.hf.gpus import Device
 from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
 
 _WINDOWS = (
@@ -31,6 +38,11 @@ _WINDOWS = (
     *("llama4_text", "mellum", "mimo_v2_flash", "step3p5"),
 )
 _INDEXED = 64  # tokens of a page
+_ALONE, _TOGETHER = GIB // 2, 2 * GIB  # what CUDA and NCCL take on one GPU, and on each of several
+# Below so many GiB: tokens of a chunk, sequences of the largest graph on fewer than four ranks, and on more.
+_CHUNKS = ((20, 2048, 8, 8), (35, 2048, 24, 80), (60, 4096, 32, 160), (160, 8192, 256, 512))
+_LARGEST = (16384, 512, 512)
+_FLOOR = 10 * 1024  # MiB reserved at least above 60 GiB
 _RATIO, _SMALL = 0.8, {"deepseek_v4": 0.1, "inkling_text": 0.1}
 
 
@@ -38,6 +50,26 @@ class SGLang(Engine):
     name = "sglang"
     tables = True
     windows = frozenset(_WINDOWS)
+    by_heads = True
+    tighter = ((("enforce_eager", True),),)
+    capability = 70
+    kv_dtypes = ("fp8",)
+    schemes = ("fp8", "awq")
+
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
+        several = options.ranks > 1
+        why = f"logs: {'0.4 to 3' if several else 'about 0.5'} GiB"
+        taken = share("CUDA and NCCL", options.overhead, "--overhead", _TOGETHER if several else _ALONE, why)
+        f, rule = options.mem_fraction_static, ""
+        if f is None:
+            latent = any(kept.whole is not None for kept, _ in stack.tensors)
+            f = max(round((device.total - _reserved(device, options, latent)) / device.total, 3), 0.0)
+            rule = f"SGLang takes {f:g} of such a GPU by default"
+        static = int(max(device.total - taken.size, 0) * f)
+        outside = Share(
+            "activations, graphs", device.total - taken.size - static, "--mem-fraction-static", rule=rule
+        )
+        return Budget(device.total, (outside, taken))
 
     def conv(self, model: str) -> str | None:
         return "bfloat16"
@@ -91,6 +123,32 @@ class SGLang(Engine):
                 "one state per sequence is counted; SGLang's pool has max_mamba_cache_size + 1 (--slots)",
             ]
         return [*remarks, f"{options.slots:,} slots and one spare: {options.slots + 1:,} states"]
+
+
+def _reserved(device: Device, options: Asked, latent: bool) -> float:
+    """The bytes that SGLang keeps for activations and CUDA graphs."""
+    gib = device.total / GIB
+    chunk, few, many = next((row for least, *row in _CHUNKS if gib < least), _LARGEST)
+    graphs = 0 if options.enforce_eager else 2 * (few if options.tensor_parallel < 4 else many)
+    if not options.enforce_eager:
+        graphs += 1536 if latent else 8 * len(_prefill(chunk))
+    activation = 512 + 1.5 * chunk if options.activation is None else options.activation / MIB
+    graphs = graphs if options.cuda_graphs is None else options.cuda_graphs // MIB
+    reserved = activation + 1024 * options.ranks / 8 + graphs
+    return MIB * (max(reserved, _FLOOR) if gib > 60 else reserved)
+
+
+def _prefill(most: int) -> list[int]:
+    """The tokens of each graph of prefill (_generate_prefill_cuda_graph_batch_sizes)."""
+    steps = (
+        (4, 33, 4),
+        (48, 257, 16),
+        (288, 513, 32),
+        (576, 1025, 64),
+        (1280, 4097, 256),
+        (4608, most + 1, 512),
+    )
+    return [size for step in steps for size in range(*step) if size <= most]
 
 
 def _again(stack: Stack) -> list[Kept]:

@@ -16,6 +16,7 @@ from limen.hf.stack import EveryToken, Kept, LastColumns, LastTokens, Stack
 class Transformers(Engine):
     name = "transformers"
     follows = False
+    schemes = ("int8", "nf4")
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return None

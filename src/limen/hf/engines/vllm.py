@@ -20,6 +20,16 @@ indexed       DeepSeek's index keys in 8 bits with scales, whatever the precisio
               tokens a block; those of Qwen 4 and GLM 5 Next in a cache of its own beside the blocks, counted
               as the model needs them: how it is laid out is not known here
 convolutions  c-1+speculative columns in the dtype of the model
+memory        KV = ⌈total·utilization⌉ - weights - non-torch - peak activation - CUDA graphs, at a014e35
+              (v0.21 and later): v1/worker/utils.py, request_memory; v1/worker/gpu_worker.py,
+              determine_available_memory; config/cache.py: utilization 0.92.  Older ones: 0.90, graphs not
+              subtracted.  The last three are measured at its start, and no formula predicts them: they are
+              assumed, within what logs show (text models: peak 0.22 to 2.02 GiB; non-torch 0.01 to 0.26 on
+              one GPU, 0.20 to 3.58 on several; graphs 0.09 to 0.67)
+a step        engine/arg_utils.py, get_batch_defaults, of a server: 16384 tokens and 1024 sequences on a GPU
+              with 160 GiB or more, 8192 and 1024 with 70 GiB or more but on an A100, else 2048 and 256
+MXFP4         fused_moe/oracle/mxfp4.py: of gpt-oss TensorRT-LLM on Blackwell (100), Triton on Hopper (90),
+              CUTLASS on 120, else Marlin; of other types TensorRT-LLM on 100, else Marlin
 states        Qwen3.5, Qwen 4: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtype, else float32; KDA: float32;
               others: the dtype of the model
 """
@@ -27,12 +37,16 @@ states        Qwen3.5, Qwen 4: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtyp
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 from limen.hf.dtypes import Declared
-from limen.hf.engines.asked import Asked
+from limen.hf.engines.asked import Asked, AskedT
+from limen.hf.engines.budget import GIB, Budget, Share, share
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, indexed_width
 from limen.hf.engines.plan import LayerKind, Plan
+from limen.hf.gpus import Device
 from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack, Use
 
 _LATENT, _INDEXED = 128, 64  # tokens of the least block
@@ -43,6 +57,11 @@ _FOLLOWED = {
     "qwen4_exp_text": "mamba_ssm_dtype",
     "nemotron_h": "mamba_ssm_cache_dtype",
 }
+_UTILIZATION = 0.92
+_ACTIVATION, _GRAPHS = 3 * GIB // 2, GIB // 2
+_ALONE, _TOGETHER = GIB // 4, GIB  # non-torch memory on one GPU, and on each of several
+_KERNELS = {10: "trtllm", 9: "triton-hopper", 12: "cutlass"}  # of MXFP4 experts, by capability; else Marlin
+_EAGER, _FULLER = (("enforce_eager", True),), (("gpu_memory_utilization", 0.97),)
 _APART = ("qwen4_exp_text", "glm5_next_text")  # types whose index has a cache of its own
 
 
@@ -50,6 +69,51 @@ class VLLM(Engine):
     name = "vllm"
     tables = True
     decompressed = ("minicpm3",)
+    by_heads = True
+    tighter = (_EAGER, _FULLER, _EAGER + _FULLER)
+    capability = 70
+    kv_dtypes = ("fp8",)
+    schemes = ("fp8", "awq")
+
+    def started(self, options: AskedT, device: Device) -> AskedT:
+        backend, name = options.moe_backend, self.model_type
+        if backend is None and device.capability is not None:
+            kernel = _KERNELS.get(device.capability // 10, "marlin")
+            backend = kernel if name == "gpt_oss" or kernel == "trtllm" else "marlin"
+        return replace(options, batched=options.batched or batch(device)[0], moe_backend=backend)
+
+    def choices(self, options: Asked, device: Device) -> list[str]:
+        tokens, sequences = batch(device)
+        on = f"on {device.name}" if device.name else f"with {device.total / GIB:.4g} GiB"
+        remarks = []
+        if options.batched is None:
+            remarks.append(f"steps of {tokens:,} tokens, as a server of vLLM takes them {on} (--batched)")
+        if options.sequences > sequences:
+            remarks.append(f"{on} vLLM runs at most {sequences:,} sequences at a time (its --max-num-seqs)")
+        return remarks
+
+    def budget(self, device: Device, options: Asked, stack: Stack, vocabulary: int) -> Budget:
+        utilization = options.gpu_memory_utilization or _UTILIZATION
+        outside = device.total - ceil(device.total * utilization)
+        rule = "" if options.gpu_memory_utilization else f"vLLM takes {utilization:g} of a GPU by default"
+        alone = options.ranks == 1
+        shares = [
+            Share("not taken", outside, "--gpu-memory-utilization", rule=rule),
+            share(
+                "peak activation", options.activation, "--activation", _ACTIVATION, "logs: 0.22 to 2.02 GiB"
+            ),
+            share(
+                "non-torch",
+                options.overhead,
+                "--overhead",
+                _ALONE if alone else _TOGETHER,
+                f"logs: {'0.01 to 0.26' if alone else '0.20 to 3.58'} GiB",
+            ),
+        ]
+        if not options.enforce_eager:
+            why = "logs: 0.09 to 0.67 GiB"
+            shares.append(share("CUDA graphs", options.cuda_graphs, "--cuda-graphs", _GRAPHS, why))
+        return Budget(device.total, tuple(shares))
 
     def head(self, d_k: int, d_v: int) -> int:
         return 2 * d_k
@@ -161,6 +225,13 @@ class VLLM(Engine):
         if options.speculative and not options.draft_layers:
             remarks.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
         return remarks
+
+
+def batch(device: Device) -> tuple[int, int]:
+    """The most tokens of a step and sequences at a time of a server on such a GPU, if nothing is asked."""
+    if device.total >= 160 * GIB:
+        return 16384, 1024
+    return (8192, 1024) if device.total >= 70 * GIB and "A100" not in device.name else (2048, 256)
 
 
 def _states(counts: Counter[LayerKind], n: int) -> Plan | None:

@@ -15,6 +15,7 @@ from limen.hf.stored.schemes import Scheme
 from limen.hf.weights_table import TensorKind
 
 Groups = tuple[tuple[ModuleNames, Scheme], ...]
+_SCHEMES = 16  # that one model mixes
 
 
 class Packing(Protocol):
@@ -47,7 +48,7 @@ class Packed:
         """None: as it is."""
         if matrix.kind not in (*QUANTISED, *self.kinds, *(_NAMEABLE if self.named else ())):
             return None
-        name = matrix.name.replace(".experts.", ".experts.0.")
+        name = first(matrix)
         if name in self.skipped or matrix.columns % self.unit:
             return None
         for names, scheme in self.named:
@@ -57,6 +58,11 @@ class Packed:
             return None
         own = self.experts if matrix.kind is TensorKind.EXPERTS else None
         return own or self.scheme
+
+
+def first(matrix: Matrix) -> str:
+    """The name that checkpoints give it, of the first expert."""
+    return matrix.name.replace(".experts.", ".experts.0.")
 
 
 _NAMEABLE = (TensorKind.HEAD, TensorKind.ROUTER, TensorKind.EMBEDDING)
@@ -135,6 +141,20 @@ def _names(own: Mapping[str, Any], where: str, *keys: str, more: Iterable[str] =
     return ModuleNames(names, where)
 
 
+def _by_scheme(each: Iterable[tuple[str, Scheme]], where: str) -> Groups:
+    """The modules of each scheme, in the order of their first."""
+    groups: dict[tuple[str, int], tuple[Scheme, list[str]]] = {}
+    for name, scheme in each:
+        groups.setdefault((scheme.name, scheme.tensors), (scheme, []))[1].append(name)
+    if len(groups) > _SCHEMES:
+        raise NotCounted(f"{where}: {len(groups):,} schemes; at most {_SCHEMES} are read")
+    return tuple((ModuleNames(names, where), scheme) for scheme, names in groups.values())
+
+
+def _together(each: Iterable[Scheme]) -> str:
+    return " and ".join(sorted({scheme.name for scheme in each}))
+
+
 def _bits(own: Mapping[str, Any], key: str, where: str, known: tuple[int, ...]) -> int:
     bits = own.get(key, 4)
     if bits not in known or type(bits) is not int:
@@ -165,13 +185,14 @@ def _fp8_of_deepseek_v4(
     config: Mapping[str, Any], own: Mapping[str, Any], rest: Scheme, where: str
 ) -> Packed:
     """Experts in MXFP4, scales in E8M0, unless expert_dtype is fp8 (vLLM: deepseek_v4/quant_config.py)."""
-    four = config.get("expert_dtype", "fp4") == "fp4"
+    if (experts := config.get("expert_dtype")) not in ("fp4", "fp8"):
+        told = "is not said" if experts is None else f"is {shortened(experts)}"
+        raise NotCounted(f"{where}: expert_dtype {told}: experts of this type are stored in fp4 or in fp8")
+    four = experts == "fp4"
     scheme = _fp8_scheme(own, where, 1 if four else 4)
     skipped = _names(own, where, "modules_to_not_convert", "ignored_layers", more=_NEVER)
-    experts = schemes.mxfp4() if four else None
-    return Packed(
-        f"{scheme.name}{', experts in MXFP4' if four else ''}", scheme, rest, experts=experts, skipped=skipped
-    )
+    name = f"{scheme.name}{', experts in MXFP4' if four else ''}"
+    return Packed(name, scheme, rest, experts=schemes.mxfp4() if four else None, skipped=skipped)
 
 
 def _of_deepseek_v4(own: Mapping[str, Any], rest: Scheme, where: str) -> Packed:
@@ -230,8 +251,8 @@ def _mlx(own: Mapping[str, Any], rest: Scheme, where: str) -> Packed:
     """Bits and group size for all that has rows of whole groups; a module's own beside them, false: none."""
     scheme, g = _mlx_scheme(own, where), _integer(own, "group_size", 64, where)
     others = {key: value for key, value in own.items() if isinstance(value, dict) and "bits" in value}
-    named = tuple(
-        (ModuleNames((name,)), _mlx_scheme(value, f"{where}.{name}")) for name, value in others.items()
+    named = _by_scheme(
+        ((name, _mlx_scheme(value, f"{where}.{name}")) for name, value in others.items()), where
     )
     skipped = ModuleNames((key for key, value in own.items() if value is False), where)
     return Packed(scheme.name, scheme, rest, WITH_EMBEDDINGS, skipped=skipped, named=named, unit=g)
@@ -252,12 +273,9 @@ def _modelopt(own: Mapping[str, Any], rest: Scheme, where: str) -> Packed:
     layers = own.get("quantized_layers")
     if not isinstance(layers, dict) or not all(isinstance(value, dict) for value in layers.values()):
         raise NotCounted(f"{where}.quant_algo is MIXED_PRECISION, but quantized_layers does not say of what")
-    by_scheme: dict[str, tuple[Scheme, list[str]]] = {}
-    for name, value in layers.items():
-        scheme = _algorithm(value.get("quant_algo"), value, where)
-        by_scheme.setdefault(scheme.name, (scheme, []))[1].append(name)
-    named = tuple((ModuleNames(names, where), scheme) for scheme, names in by_scheme.values())
-    return Packed(" and ".join(sorted(by_scheme)), None, rest, skipped=skipped, named=named)
+    each = ((name, _algorithm(value.get("quant_algo"), value, where)) for name, value in layers.items())
+    named = _by_scheme(each, where)
+    return Packed(_together(s for _, s in named), None, rest, skipped=skipped, named=named)
 
 
 def _algorithm(algorithm: object, own: Mapping[str, Any], where: str) -> Scheme:
@@ -283,7 +301,7 @@ def _compressed(own: Mapping[str, Any], rest: Scheme, where: str) -> Packed:
     groups = own.get("config_groups")
     if not isinstance(groups, dict) or not groups:
         raise NotCounted(f"{where}.config_groups does not say how weights are stored")
-    skipped, default, named = _names(own, where, "ignore"), None, list[tuple[ModuleNames, Scheme]]()
+    skipped, default, named = _names(own, where, "ignore"), None, list[tuple[str, Scheme]]()
     for key, group in groups.items():
         inside = f"{where}.config_groups.{key}"
         if not isinstance(group, dict) or not isinstance(group.get("weights"), dict):
@@ -292,10 +310,9 @@ def _compressed(own: Mapping[str, Any], rest: Scheme, where: str) -> Packed:
         scheme = _compressed_scheme(group["weights"], group.get("input_activations"), form, inside)
         targets = _names(group, inside, "targets").names or ("Linear",)
         default = scheme if "Linear" in targets else default
-        if modules := [name for name in targets if name != "Linear"]:
-            named.append((ModuleNames(modules, inside), scheme))
-    name = " and ".join(sorted({one.name for one in (default, *(s for _, s in named)) if one is not None}))
-    return Packed(name, default, rest, skipped=skipped, named=tuple(named))
+        named += [(name, scheme) for name in targets if name != "Linear"]
+    name = _together(one for one in (default, *(s for _, s in named)) if one is not None)
+    return Packed(name, default, rest, skipped=skipped, named=_by_scheme(named, where))
 
 
 def _compressed_scheme(weights: Mapping[str, Any], inputs: object, form: object, where: str) -> Scheme:
@@ -314,7 +331,7 @@ def _compressed_scheme(weights: Mapping[str, Any], inputs: object, form: object,
         return schemes.fp8_channel()
     if (kind, bits) == ("float", 8) and strategy == "block":
         return _fp8_scheme({"weight_block_size": weights.get("block_structure")}, where, 2)
-    if kind == "float" and g == 32 and bits in _MX:
+    if kind == "float" and g == 32 and type(bits) is int and bits in _MX:
         return _MX[bits]()
     if (kind, bits) == ("float", 4) and g:
         return schemes.nvfp4(g, static)

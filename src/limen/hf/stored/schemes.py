@@ -109,7 +109,7 @@ def mxfp8(g: int = 32) -> Scheme:
 def nvfp4(g: int = 16, static: bool = False) -> Scheme:
     held = 8 if static else 4
     return Scheme(
-        "NVFP4",
+        "NVFP4" if g == 16 else f"NVFP4, groups of {g}",
         lambda out, width: up(out * width, 2),
         lambda out, width: out * up(width, g) + held,
         held // 4 + 2,

@@ -23,10 +23,11 @@ from limen.hf.stored import schemes
 from limen.hf.stored.checkpoint import Checkpoint
 from limen.hf.stored.matrices import Matrix, matrices
 from limen.hf.stored.mixtures import FILE_TYPES, Mixture
-from limen.hf.stored.packing import Packing, declared
+from limen.hf.stored.packing import Packed, Packing, declared, first
 from limen.hf.stored.ranks import Ranks
-from limen.hf.stored.schemes import up
+from limen.hf.stored.schemes import Scheme, up
 from limen.hf.stored.split import Split, split_of
+from limen.hf.stored.towers import tower
 from limen.hf.stored.wanted import wanted
 from limen.hf.weights import drafter, stored
 from limen.hf.weights_table import TensorKind
@@ -46,18 +47,26 @@ class ListedModel:
     matrices: tuple[Matrix, ...]
     drafter: tuple[Matrix, ...]
     rotary: int  # numbers of a position in all rotary tables
+    tower: tuple[Matrix, ...] = ()  # that sees, where it is known
 
     def packing(self, scheme: str | None = None) -> Packing:
         """How the matrices are stored: as asked, or as the config declares, else in its precision."""
         if scheme is not None:
             return self._wanted(scheme.lower())
+        if (why := getattr(self.config, "unread", None)) is not None:  # of a GGUF file
+            raise NotCounted(why)
         rest = schemes.plain(4 if dtypes_declared(self.config, self.where).model == "float32" else 2)
         packed = declared(self.config, self.stack.model_type, rest, self.where)
         if packed is not None:
             if all(scheme.plain for _, scheme in packed.each(self.matrices)):
                 raise NotCounted(f"{packed.name} is declared, but quantises none of its matrices")
+            names = {first(matrix) for matrix in self.matrices}
+            for modules, _ in packed.named:
+                if (strange := modules.strange(names, len(self.stack.layers))) is not None:
+                    raise NotCounted(f"{modules.where} names {strange}, which is no matrix known here")
             return packed
-        if named := _QUANTISED.search(self.where.removesuffix(".json").removesuffix("/config")):
+        name = self.where.removesuffix("/").removesuffix(".json").removesuffix("/config")
+        if named := _QUANTISED.search(name.rpartition("/")[2]):
             raise NotCounted(
                 f"the name says {named[1]}, but neither quantization_config nor hf_quant_config.json says how"
             )
@@ -97,9 +106,8 @@ def listed(config: Mapping[str, Any], where: str) -> ListedModel:
         inner = {**inner, "tie_word_embeddings": tied}
     f = Fields(inner, model_type, where)
     held = matrices(stored(f, stack.layers))
-    return ListedModel(
-        config, where, stack, tuple(held), tuple(matrices(drafter(f, stack.layers))), _rotary(f, stack)
-    )
+    drafts = tuple(matrices(drafter(f, stack.layers)))
+    return ListedModel(config, where, stack, tuple(held), drafts, _rotary(f, stack), tower(config))
 
 
 def _rotary(f: Fields, stack: Stack) -> int:
@@ -123,8 +131,13 @@ def _rotary(f: Fields, stack: Stack) -> int:
 
 
 def in_files(model: ListedModel, packing: Packing) -> Split:
-    """The bytes of the tensors in a checkpoint's files, a drafter's among them."""
-    return split_of(packing.each((*model.matrices, *model.drafter)))
+    """The bytes of the tensors in a checkpoint's files, a drafter's and a vision tower's among them."""
+    return split_of([*packing.each((*model.matrices, *model.drafter)), *_seeing(model, packing)])
+
+
+def _seeing(model: ListedModel, packing: Packing) -> list[tuple[Matrix, Scheme]]:
+    """The vision tower, which is not quantised; llama.cpp has it in a file of its own."""
+    return [(matrix, packing.rest) for matrix in model.tower] if isinstance(packing, Packed) else []
 
 
 def on_ranks(
@@ -141,6 +154,8 @@ def on_ranks(
             size += Split(added=2 * share.numbers)
         for stage in _places(matrix, stages, model.tied):
             split[stage] += size
+    for matrix, scheme in _seeing(model, packing):
+        split[0] += split_of([(ranks.share(matrix, 0), scheme)])
     table = Split(added=2 * (model.stack.positions or 0) * model.rotary if tables else 0)
     return tuple(one + table for one in split)
 
@@ -164,6 +179,7 @@ class HeldWeights:
     stages: tuple[Split, ...]  # one rank of each stage
     stated: int | None = None  # bytes of the tensors, where files beside the config say it
     remarks: tuple[str, ...] = ()
+    whole: bool = False  # whether a vision tower is in it, where the model has one
 
     @property
     def rank(self) -> Split:
@@ -181,7 +197,9 @@ def held(
 ) -> HeldWeights:
     """In files and on ranks; what files have beyond the count is added to each rank."""
     files, stages = in_files(model, packing), on_ranks(model, packing, ranks, mtp, tables)
-    remarks = []
+    remarks, seeing = [], _seeing(model, packing)
+    if seeing:
+        remarks.append(f"with its vision tower, {in_bytes(split_of(seeing).total)}")
     if model.drafter and not mtp:
         size = split_of(packing.each(model.drafter)).total
         remarks.append(f"the layers that draft (MTP, {in_bytes(size)}) are in files, and not loaded")
@@ -191,4 +209,7 @@ def held(
         stages = tuple(one + Split(half=rest) for one in stages)
         by = "the headers say" if beside.headers is not None else "total_size is"
         remarks.append(f"{by} {stated:,} bytes, the count is {files.total:,} ({stated - files.total:+,})")
-    return HeldWeights(packing.name, files, stages, stated, tuple(remarks))
+    if beside.total_size not in (None, stated):
+        remarks.append(f"total_size of the index is {beside.total_size:,}, which the headers do not say")
+    whole = stated is not None or bool(seeing)
+    return HeldWeights(packing.name, files, stages, stated, tuple(remarks), whole)

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from limen.core.noted import noted
 from limen.mixers.recurrence.levels import enough_levels, levelled
 from limen.mixers.recurrence.libraries import libraries
 from limen.mixers.recurrence.loops import PLAIN, Loops
@@ -74,11 +73,31 @@ def _here(v: torch.Tensor) -> bool:
 
 def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
     """The outputs of the rule in C, computed in the widest type of its parts."""
+    _refuse_misfits(tokens, λ)
     given = [None if part is None else widened(part) for part in (*tokens, λ)]
     real = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
     parts = (part if part is None else part.to(real) for part in given)
     y: torch.Tensor = _Rule.apply(compiled[_REAL[real]], *parts)  # type: ignore[no-untyped-call]
     return y.to(tokens.v.dtype)
+
+
+def _refuse_misfits(tokens: Tokens, λ: torch.Tensor | None) -> None:
+    """Raises if a part is elsewhere or smaller than q and v tell: C would read what lies beyond it."""
+    q, k, v, β, g = tokens
+    n, d_k, device = v.shape[-2], q.shape[-1], v.device
+    for name, part, sizes in (
+        ("q", q, (d_k,)),
+        ("k", k, (d_k,)),
+        ("β", β, (1,)),
+        ("g", g, (1, d_k)),
+        ("λ", λ, None),
+    ):
+        if part is None:
+            continue
+        *_, tokens_of, size = part.shape
+        if tokens_of != n or (sizes and size not in sizes) or part.device != device:
+            wanted = f"({n}, {' or '.join(map(str, sizes or ('levels',)))})"
+            raise ValueError(f"{name} is {(tokens_of, size)} on {part.device}, not {wanted} on {device}")
 
 
 class _Rule(torch.autograd.Function):
@@ -99,7 +118,7 @@ class _Rule(torch.autograd.Function):
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
             u = None if β is None else v.new_empty(v.shape)
-        noted(_call, (library, "forward", parts, y, kept, u, []), (y, kept, u))
+        _call(library, "forward", parts, y, kept, u, [])
         ctx.library = library
         ctx.save_for_backward(*parts, kept, u)
         return y
@@ -117,7 +136,7 @@ class _Rule(torch.autograd.Function):
             else torch.empty_like(x)
             for x in parts
         ]
-        noted(_call, (ctx.library, "backward", parts, _in_rows(dy), kept, u, gradients), gradients)
+        _call(ctx.library, "backward", parts, _in_rows(dy), kept, u, gradients)
         if added:  # the loop over tokens gives the derivative by α = exp(g)
             gradients[4] = gradients[4] * parts[4]
         return None, *gradients

@@ -42,6 +42,8 @@ def levelled(
     """The outputs y; n is at most 2^(levels - 1)."""
     enough_levels(tokens, λ)
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
+    if not tokens.v.numel():
+        return tokens.v
     q, k, v, β, g = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))
     M, N, Q, Φ = chunk_maps(q, k, β, g)

@@ -1,0 +1,73 @@
+"""The weights of one model: its matrices listed once, and each scheme counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from limen.hf.layer_sizes import NotCounted
+from limen.hf.stored.checkpoint import Checkpoint, Config
+from limen.hf.stored.ranks import Ranks
+from limen.hf.stored.weights import HeldWeights, ListedModel, held, listed
+from limen.hf.weights_table import TensorKind
+
+Counted = HeldWeights | NotCounted
+
+
+class ModelWeights:
+    """A config, and the bytes of its weights under every scheme that was asked for."""
+
+    def __init__(self, config: Mapping[str, Any], source: str) -> None:
+        self.config, self.source = config, source
+        self._counted: dict[tuple[str | None, Ranks, bool, bool], Counted] = {}
+
+    @cached_property
+    def model(self) -> ListedModel | NotCounted:
+        """The matrices, or why they are not known."""
+        try:
+            return listed(self.config, self.source)
+        except NotCounted as reason:
+            return reason
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What the files beside the config say."""
+        return self.config.checkpoint if isinstance(self.config, Config) else Checkpoint()
+
+    @property
+    def stored(self) -> int | None:
+        """The bytes of the tensors in a GGUF file, where its header was read."""
+        size: int | None = getattr(self.config, "weights", None)
+        return size
+
+    def held(self, scheme: str | None, ranks: Ranks, mtp: bool, tables: bool) -> Counted:
+        """The weights in a scheme (None: as declared) on ranks, or why they are not counted."""
+        key = (scheme, ranks, mtp, tables)
+        if key not in self._counted:
+            self._counted[key] = self._held(*key)
+        return self._counted[key]
+
+    def _held(self, scheme: str | None, ranks: Ranks, mtp: bool, tables: bool) -> Counted:
+        if isinstance(self.model, NotCounted):
+            return self.model
+        beside = self.checkpoint if scheme is None else Checkpoint()
+        try:
+            return held(self.model, self.model.packing(scheme), ranks, beside, mtp, tables)
+        except NotCounted as reason:
+            return reason
+
+    @cached_property
+    def vocabulary(self) -> int:
+        """The number of tokens that there are; 0 if that is not known."""
+        if isinstance(self.model, NotCounted):
+            size = self.config.get("vocab_size")
+            return size if type(size) is int else 0
+        return max((m.out for m in self.model.matrices if m.kind is TensorKind.EMBEDDING), default=0)
+
+    @cached_property
+    def draft_layers(self) -> int:
+        """The number of layers that draft tokens (MTP)."""
+        if isinstance(self.model, NotCounted):
+            return 0
+        return len({matrix.layer for matrix in self.model.drafter} - {None})
