@@ -9,7 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from limen.mixers.recurrence.compiled import compiled_loops
-from limen.mixers.recurrence.loops import PLAIN
+from limen.mixers.recurrence.loops import PLAIN, Loops
 from limen.mixers.recurrence.rule import Tokens
 
 C = compiled_loops()
@@ -169,6 +169,17 @@ def test_parts_in_another_memory_are_refused() -> None:
         C.rule(Tokens(v, v.to("meta"), v))
     with pytest.raises(ValueError, match=r"λ is \(6, 4\)"):
         C.levels(Tokens(v, v, v), torch.zeros(2, 6, 4))
+
+
+@pytest.mark.parametrize("loops", [PLAIN, C], ids=["torch", "C"])
+@pytest.mark.parametrize("gates", [0, 1], ids=["lasting", "fading"])
+def test_levels_may_share_queries_and_keys(loops: Loops, gates: int) -> None:
+    q, k, v, _, g = (None if x is None else x.detach() for x in drawn((2, 3, 70), 4, gates, False))
+    assert q is not None and k is not None and v is not None
+    λ, one, three = torch.rand(2, 3, 70, 8, dtype=v.dtype), [q[:, :1], k[:, :1]], (2, 3, 70, 4)
+    each = [x.expand(three).contiguous() for x in one]
+    ys = [loops.levels(Tokens(*qk, v, None, g), λ) for qk in (one, each)]
+    torch.testing.assert_close(*ys)
 
 
 def test_levels_have_one_gate_a_token() -> None:
