@@ -59,9 +59,9 @@ attack: .venv/installed  ## fuzzers of all that a stranger can hand in: make att
 pythons: .venv/installed  ## the light installation on every other Python that is here; the same certified lengths
 	scripts/pythons
 
+PORTABLE := clang libclang-rt-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 portable: .venv/installed  ## the rule in C by gcc, clang, for ARM and old x86 (emulated) and with sanitizers; installs them
-	command -v clang qemu-aarch64 aarch64-linux-gnu-gcc || (apt-get update -qq && apt-get install -y -qq \
-	  --no-install-recommends clang gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+	dpkg -s $(PORTABLE) >/dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PORTABLE))
 	$(BIN)/pytest -q -n 2 -m portable tests/test_portable.py
 
 latex: .venv/installed  ## LaTeX of all tasks and of verdicts, compiled by pdflatex, which is installed

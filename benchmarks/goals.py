@@ -93,6 +93,9 @@ def goals() -> Iterator[Goal]:
             20,
             ratio("f+b", "gated_linear fla", "gated_linear C", n),
         )
+        yield Goal(
+            f"kda torch, f+b, {n}, over token by token", 8, ratio("f+b", "kda by tokens", "kda torch", n)
+        )
     yield from goals_of_large_heads()
     for by in ("C", "torch"):
         yield Goal(

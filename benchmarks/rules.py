@@ -15,7 +15,7 @@ import torch
 
 from limen.mixers.recurrence.compiled import compiled_loops
 from limen.mixers.recurrence.loops import PLAIN
-from limen.mixers.recurrence.rule import Tokens
+from limen.mixers.recurrence.rule import Tokens, _stepping
 
 warnings.filterwarnings("ignore")
 Rule = Callable[[], torch.Tensor]
@@ -72,6 +72,8 @@ def rules(size: Size) -> dict[str, Rule]:
         **ours("mamba2", lambda: Tokens(C, B, one(Δ) * v, g=one(A * Δ))),
         **ours("delta", lambda: Tokens(q, k, v, one(β))),
         **ours("gated_delta", lambda: Tokens(q, k, v, one(β), one(g))),
+        **ours("kda", lambda: Tokens(q, k, v, one(β), rows)),
+        "kda by tokens": lambda: _stepping(Tokens(q, k, v, one(β), rows).each(heads_first)),
         **{
             f"log_linear {by}": lambda run=run: run.levels(
                 Tokens(q, k, v, g=one(g)).each(heads_first), heads_first(levels)

@@ -92,6 +92,22 @@ def test_the_least_precision_of_a_lookup_is_that_of_counting_to_the_number_of_it
 
 
 @pytest.mark.parametrize(
+    ("task", "sizes"),
+    [("dyck(n=12,k=1,D=2)", [6, 12]), ("eva(n=2)", [2]), ("eva(n=64)", [8, 16, 32, 64])],
+)
+def test_the_least_precision_is_found_at_sizes_that_exist_and_up_to_the_one_that_was_given(
+    task: str, sizes: list[int]
+) -> None:
+    rows = smallest_precision(construct(Task.parse(task)), how=2, seed=0, over=None)
+    assert [Task.parse(row.task).sizes["n"] for row in rows] == sizes
+
+
+def test_any_size_of_a_task_may_be_the_one_that_grows() -> None:
+    done = limen("solve", "composition(m=3,n1=6)", "--smallest", "precision", "--over", "n1", "--check", "2")
+    assert "composition(m=3,n1=3)" in done.stdout and "composition(m=3,n1=6)" in done.stdout
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["eva(n=4)", "--by", "magic"], "no construction for eva named 'magic'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 
 import msgspec
@@ -124,12 +124,16 @@ def _least(most: int, works: Callable[[int], bool]) -> int | None:
     return failure + 1 if failure < most else None
 
 
-def _growing(construction: Construction, over: str | None) -> list[Construction]:
-    """The construction at an eighth, a quarter, a half and all of one of the task's sizes."""
+def _growing(construction: Construction, over: str | None) -> Iterator[Construction]:
+    """The construction at an eighth, a quarter, a half and all of one size of its task, where it exists."""
     task, size = construction.task, size_of(construction.task, over)
-    whole = getattr(task, size)
-    grown = sorted({max(3, whole // part) for part in (8, 4, 2, 1)})
-    return [replace(construction, task=replace(task, **{size: n})) for n in grown]
+    for n in sorted({n for part in (8, 4, 2) if (n := task.sizes[size] // part) >= 3}):
+        try:
+            smaller = replace(construction, task=task.resized(size, n))
+        except BadInput:  # a Dyck word has an even length
+            continue
+        yield smaller
+    yield construction
 
 
 def frontier(construction: Construction, how: int | None, seed: int) -> FrontierReport:
@@ -156,7 +160,6 @@ def _varies(construction: Construction) -> None:
 
 def size_of(task: Task, over: str | None) -> str:
     """The size that grows: the one named, or the first."""
-    sizes = [f.name for f in fields(task) if type(getattr(task, f.name)) is int]
-    if over is not None and over not in sizes:
-        raise unknown(f"size of {identifier(task)}", over, sizes)
-    return over or sizes[0]
+    if over is not None and over not in task.sizes:
+        raise unknown(f"size of {identifier(task)}", over, task.sizes)
+    return over or next(iter(task.sizes))

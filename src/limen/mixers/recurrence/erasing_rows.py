@@ -28,18 +28,15 @@ from limen.mixers.recurrence.rule import Tokens
 STEEPEST = 40.0  # the logarithm of the largest 1/c: its rounding errors are that many times those of a gate
 
 
-def moderate(g: torch.Tensor) -> torch.Tensor:
-    """Which tokens of the chunks g no gate too strong for quotients precedes: (chunks, C, 1)."""
-    G = g.detach().cumsum(-2).abs()
-    weak = (G <= STEEPEST).all(-1).reshape(-1, *g.shape[-3:-1]).all(0)
-    return weak.flatten().cumprod(0).bool().reshape(*g.shape[-3:-1], 1)
+def moderate(G: torch.Tensor) -> torch.Tensor:
+    """Which tokens no gate too strong for quotients precedes, G = ln c: (chunks, C, 1)."""
+    steepest = G.detach().abs().reshape(-1, *G.shape[-3:]).amax(0).amax(-1)
+    return (steepest <= STEEPEST).flatten().cumprod(0).bool().reshape(*G.shape[-3:-1], 1)
 
 
-def erasing_by_rows(chunks: Tokens) -> torch.Tensor:
-    """y of the chunks, (*batch, chunks, C, d), for moderate gates."""
-    q, k, v, β, g = chunks
-    assert g is not None
-    G = g.cumsum(-2)
+def erasing_by_rows(chunks: Tokens, G: torch.Tensor) -> torch.Tensor:
+    """y of the chunks, (*batch, chunks, C, d), for moderate gates with the sums G = ln c."""
+    q, k, v, β, _ = chunks
     c = G.exp()
     R = (torch.stack([q, k], -3) * c.unsqueeze(-3)).flatten(-3, -2)
     y: torch.Tensor = ErasingRowsRule.apply(R, k / c, v, β, G[..., -1:, :])  # type: ignore[no-untyped-call]

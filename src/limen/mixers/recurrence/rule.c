@@ -347,10 +347,12 @@ typedef REAL anywhere __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), 
 #ifdef __AVX512F__
 #define WIDE 64
 #define ACROSS 4
+#define LARGE 1024 /* numbers of a memory, from which chunks pay forward, too */
 #define STAYS(x) __asm__("" : "+v"(x)) /* in a register: gcc would load it for each row */
 #else
 #define WIDE BYTES
 #define ACROSS 2
+#define LARGE 2048
 #ifdef __SSE2__
 #define STAYS(x) __asm__("" : "+x"(x))
 #else
@@ -363,60 +365,81 @@ typedef REAL wide_anywhere __attribute__((vector_size(WIDE), aligned(sizeof(REAL
 ALWAYS vec load(const REAL *x) { return *(const vec *)x; }
 ALWAYS void put(REAL *x, vec v) { *(vec *)x = v; }
 
-/* BLOCK rows of a product and J vectors of them, which stay in registers.  Each sum has a name: compilers would put
-   an array of rows into memory. */
-#define BLOCKS(name, vector, UNALIGNED)                                                                        \
-    ALWAYS void name(int J, int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B, \
+/* Some rows of a product and some vectors of them, which stay in registers.  Each has a name: compilers would put
+   arrays of them into memory. */
+#define BY_1(DO, r) DO(r, 0)
+#define BY_2(DO, r) BY_1(DO, r) DO(r, 1)
+#define BY_3(DO, r) BY_2(DO, r) DO(r, 2)
+#define BY_4(DO, r) BY_3(DO, r) DO(r, 3)
+#define ROWS_4(BY, DO) BY(DO, 0) BY(DO, 1) BY(DO, 2) BY(DO, 3)
+#define ROWS_8(BY, DO) ROWS_4(BY, DO) BY(DO, 4) BY(DO, 5) BY(DO, 6) BY(DO, 7)
+#define SUM(r, j) vector s##r##j = {0};
+#define BEFORE(r, j) s##r##j = by * *(const somewhere *)(out + r * ldo + j * lanes);
+#define TAKEN(r, j) vector b##j = *(const somewhere *)(B + k * ldb + j * lanes); STAYS(b##j);
+#define ADDED(r, j) s##r##j += a[r * row] * b##j;
+#define BEHIND(r, j) *(somewhere *)(out + r * ldo + j * lanes) = s##r##j;
+#define BLOCKS(name, VECTOR, SOMEWHERE, ROWS, BY)                                                              \
+    ONCE void name(int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B,      \
                      int64_t ldb, REAL *out, int64_t ldo, REAL by) {                                           \
+        typedef VECTOR vector;                                                                                 \
+        typedef SOMEWHERE somewhere;                                                                           \
         const int64_t lanes = sizeof(vector) / sizeof(REAL);                                                   \
-        vector s0[ACROSS], s1[ACROSS], s2[ACROSS], s3[ACROSS], b[ACROSS];                                      \
-        for (int j = 0; j < J; j++) {                                                                          \
-            const REAL *x = out + j * lanes;                                                                   \
-            s0[j] = s1[j] = s2[j] = s3[j] = (vector){0};                                                       \
-            if (by != 0) {                                                                                     \
-                s0[j] = by * *(const UNALIGNED *)x, s1[j] = by * *(const UNALIGNED *)(x + ldo);                \
-                s2[j] = by * *(const UNALIGNED *)(x + 2 * ldo), s3[j] = by * *(const UNALIGNED *)(x + 3 * ldo); \
-            }                                                                                                  \
+        ROWS(BY, SUM)                                                                                          \
+        if (!(by < 0)) {                                                                                       \
+            ROWS(BY, BEFORE)                                                                                   \
         }                                                                                                      \
         for (int64_t k = from; k < to; k++) {                                                                  \
             const REAL *a = A + k * column;                                                                    \
-            for (int j = 0; j < J; j++) {                                                                      \
-                b[j] = *(const UNALIGNED *)(B + k * ldb + j * lanes);                                          \
-                STAYS(b[j]);                                                                                   \
-            }                                                                                                  \
-            for (int j = 0; j < J; j++) s0[j] += a[0] * b[j];                                                  \
-            for (int j = 0; j < J; j++) s1[j] += a[row] * b[j];                                                \
-            for (int j = 0; j < J; j++) s2[j] += a[2 * row] * b[j];                                            \
-            for (int j = 0; j < J; j++) s3[j] += a[3 * row] * b[j];                                            \
+            BY(TAKEN, )                                                                                        \
+            ROWS(BY, ADDED)                                                                                    \
         }                                                                                                      \
-        for (int j = 0; j < J; j++) {                                                                          \
-            REAL *x = out + j * lanes;                                                                         \
-            *(UNALIGNED *)x = s0[j], *(UNALIGNED *)(x + ldo) = s1[j];                                          \
-            *(UNALIGNED *)(x + 2 * ldo) = s2[j], *(UNALIGNED *)(x + 3 * ldo) = s3[j];                          \
-        }                                                                                                      \
+        ROWS(BY, BEHIND)                                                                                       \
     }
 
-BLOCKS(block, wide, wide_anywhere)
-BLOCKS(narrow_block, vec, anywhere)
+#if ACROSS == 4
+BLOCKS(block_8x2, wide, wide_anywhere, ROWS_8, BY_2)
+BLOCKS(block_4x3, wide, wide_anywhere, ROWS_4, BY_3)
+BLOCKS(block_4x4, wide, wide_anywhere, ROWS_4, BY_4)
+#endif
+BLOCKS(block_4x2, wide, wide_anywhere, ROWS_4, BY_2)
+BLOCKS(block_8x1, wide, wide_anywhere, ROWS_8, BY_1)
+BLOCKS(block_4x1, wide, wide_anywhere, ROWS_4, BY_1)
+BLOCKS(narrow_4x1, vec, anywhere, ROWS_4, BY_1)
 
 enum shape { FULL, LOWER, UPPER };
+#define NEW (-1) /* gates are not below 0; times 0, what is no number stays none */
 
-/* out = by out + A B, where by is 0 whatever out holds; A_ik stands at i row + k column and is full, lower or upper
-   triangular. */
+/* out = by out + A B, where by is NEW whatever out holds; A_ik stands at i row + k column and is full, lower or upper
+   triangular.  Where few vectors stand side by side, more rows are taken: sums must not wait for each other. */
 ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
                   int64_t ldb, REAL *out, int64_t ldo, REAL by, enum shape shape) {
     const int64_t lanes = sizeof(wide) / sizeof(REAL);
     for (int64_t j = 0, next; j < N; j = next) {
-        const int64_t left = (N - j) / lanes;
-        next = j + (left >= ACROSS ? ACROSS * lanes : left >= 2 ? 2 * lanes : left ? lanes : LANES);
-        for (int64_t i = 0; i < M; i += BLOCK) {
-            const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + BLOCK < K ? i + BLOCK : K;
-            const REAL *a = A + i * row, *b = B + j;
-            REAL *o = out + i * ldo + j;
-            if (left >= ACROSS) block(ACROSS, from, to, a, row, column, b, ldb, o, ldo, by);
-            else if (left >= 2) block(2, from, to, a, row, column, b, ldb, o, ldo, by);
-            else if (left) block(1, from, to, a, row, column, b, ldb, o, ldo, by);
-            else narrow_block(1, from, to, a, row, column, b, ldb, o, ldo, by);
+        const int64_t left = (N - j) / lanes, across = left < ACROSS ? left : ACROSS;
+        next = j + (across ? across * lanes : LANES);
+        for (int64_t i = 0, rows; i < M; i += rows) {
+            const int tall = across && across < 3 && across < ACROSS && M - i >= 2 * BLOCK;
+            rows = tall ? 2 * BLOCK : BLOCK;
+            const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + rows < K ? i + rows : K;
+#define DONE(block) block(from, to, A + i * row, row, column, B + j, ldb, out + i * ldo + j, ldo, by)
+            switch (across) {
+#if ACROSS == 4
+            case 4: DONE(block_4x4); break;
+            case 3: DONE(block_4x3); break;
+            case 2:
+                if (tall) DONE(block_8x2);
+                else DONE(block_4x2);
+                break;
+#else
+            case 2: DONE(block_4x2); break;
+#endif
+            case 1:
+                if (tall) DONE(block_8x1);
+                else DONE(block_4x1);
+                break;
+            default: DONE(narrow_4x1);
+            }
+#undef DONE
         }
     }
 }
@@ -462,8 +485,8 @@ ALWAYS void turned(vec a[LANES]) {
 }
 
 ONCE void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
-    for (int64_t i = 0; i < rows; i += LANES)
-        for (int64_t j = 0; j < columns; j += LANES) {
+    for (int64_t j = 0; j < columns; j += LANES)
+        for (int64_t i = 0; i < rows; i += LANES) { /* whole lines of the cache are written one after the other */
             vec a[LANES];
             for (int l = 0; l < LANES; l++) a[l] = load(x + (i + l) * columns + j);
             turned(a);
@@ -565,7 +588,7 @@ ONCE void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tok
         if (erases) scaled(C, k, m->c, K, m->cqk + C * K);
     }
     transposed(k, C, K, m->kT);
-    product((1 + erases) * C, C, K, m->qk, K, 1, m->kT, C, m->PL, C, 0, FULL);
+    product((1 + erases) * C, C, K, m->qk, K, 1, m->kT, C, m->PL, C, NEW, FULL);
     for (int at = 0; at < pairs; at += LANES) {
         const vec G = load(m->G + at);
         put(m->PL + at, G * load(m->PL + at));
@@ -628,7 +651,7 @@ ONCE void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int 
         laid_out(s, m, h, t, tokens, erases, fades);
         copied(C, &s->v, h, t, tokens, s->d, D, m->w);
         soon(s, &s->y, h, t, s->d);
-        product((1 + erases) * C, D, K, m->cqk, K, 1, S, D, y, D, 0, FULL);
+        product((1 + erases) * C, D, K, m->cqk, K, 1, S, D, y, D, NEW, FULL);
         soon(s, &s->q, h, t + C, s->d_k), soon(s, &s->k, h, t + C, s->d_k);
         if (erases) {
             for (int64_t c = 0; c < C * D; c += LANES) put(z + c, load(z + c) - load(m->w + c));
@@ -683,7 +706,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
 
         REAL since[MOST] = {0}, until[MOST] = {0}, db[MOST] = {0};
         soon(s, &s->dv, h, t, s->d);
-        product(C, D, K, m->kl, K, 1, m->dS, D, m->dw, D, 0, FULL);
+        product(C, D, K, m->kl, K, 1, m->dS, D, m->dw, D, NEW, FULL);
         if (fades) inners(C, w, m->dw, D, until);
         soon(s, &s->dq, h, t, s->d_k);
         product(C, D, C, m->PL, 1, C, m->dyr, D, m->dw, D, 1, UPPER);
@@ -695,7 +718,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
         written_back(&s->dv, h, t, tokens, s->d, D, erases ? -1 : 1, erases ? r : m->dw);
 
         soon(s, &s->dk, h, t, s->d_k);
-        product(both * C, C, D, m->dyr, D, 1, m->wT, C, m->XZ, C, 0, FULL);
+        product(both * C, C, D, m->dyr, D, 1, m->wT, C, m->XZ, C, NEW, FULL);
         for (int at = 0; at < pairs; at += LANES) {
             const vec G = load(m->G + at), X = load(m->XZ + at), Z = erases ? load(m->XZ + pairs + at) : (vec){0};
             if (fades)
@@ -706,7 +729,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
 
         transposed(S, K, D, m->ST);
         soon(s, &s->q, h, t - C, s->d_k);
-        product(both * C, K, D, m->dyr, D, 1, m->ST, K, m->dqk, K, 0, FULL);
+        product(both * C, K, D, m->dyr, D, 1, m->ST, K, m->dqk, K, NEW, FULL);
         for (int half = 0; fades && half < both; half++) {
             REAL *part = m->dqk + half * C * K;
             scaled(C, part, m->c, K, part);
@@ -717,7 +740,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
         if (fades) scaled(C, w, last, D, m->dw);
         soon(s, &s->k, h, t - C, s->d_k);
         transposed(m->dS, K, D, m->ST);
-        product(C, K, D, fades ? m->dw : w, D, 1, m->ST, K, dk, K, erases, FULL);
+        product(C, K, D, fades ? m->dw : w, D, 1, m->ST, K, dk, K, erases ? 1 : NEW, FULL);
         product(C, K, both * C, m->XZ, 1, C, m->qk, K, dk, K, 1, UPPER);
         soon(s, &s->y, h, t - C, s->d);
         if (t) soon_state(S - K * D, K * D);
@@ -796,7 +819,7 @@ ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades
         laid_out_levels(s, m, h, t, tokens, fades);
         copied(C, &s->v, h, t, tokens, s->d, D, m->w);
         for (int at = 0; at < C * C; at += LANES) put(m->PL + at, load(m->PL + at) * load(m->level + at));
-        product(C, D, C, m->PL, C, 1, m->w, D, m->dw, D, 0, LOWER);
+        product(C, D, C, m->PL, C, 1, m->w, D, m->dw, D, NEW, LOWER);
         soon(s, &s->q, h, t + C, s->d_k), soon(s, &s->k, h, t + C, s->d_k);
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
@@ -810,7 +833,7 @@ ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades
         const REAL all = fades ? m->c[C - 1] : 1;
         const int into = __builtin_ctzll(~(unsigned long long)z); /* the bit of the new node */
         for (int b = 0; z >> b; b++) f[b] *= all;
-        product(K, D, C, m->kl, 1, K, m->w, D, m->dS, D, 0, FULL);
+        product(K, D, C, m->kl, 1, K, m->w, D, m->dS, D, NEW, FULL);
         for (int b = 0; b < into; b++) added_up(m->dS, f[b], m->N + b * KD, KD);
         memcpy(m->N + into * KD, m->dS, sizeof(REAL) * KD), f[into] = 1;
         if (s->kept) memcpy(s->kept + (h * chunks + z) * KD, m->dS, sizeof(REAL) * KD);
@@ -847,9 +870,9 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
             }
             of_f += df[b];
         }
-        product(C, D, K, m->kl, K, 1, dS, D, m->dw, D, 0, FULL);
+        product(C, D, K, m->kl, K, 1, dS, D, m->dw, D, NEW, FULL);
         inners(C, m->w, m->dw, D, until);
-        product(C, C, D, m->dyr, D, 1, m->wT, C, X, C, 0, FULL);
+        product(C, C, D, m->dyr, D, 1, m->wT, C, X, C, NEW, FULL);
         for (int i = 0; i < tokens; i++)
             for (int j = 0; j <= i; j++) {
                 const int level = bit_length(i ^ j);
@@ -865,12 +888,12 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
         written_back(&s->dv, h, t, tokens, s->d, D, 1, m->dw);
 
         soon(s, &s->q, h, t - C, s->d_k), soon(s, &s->k, h, t - C, s->d_k);
-        product(C, K, C, X, C, 1, k, K, m->dqk, K, 0, LOWER);
+        product(C, K, C, X, C, 1, k, K, m->dqk, K, NEW, LOWER);
         for (int b = 0; z >> b; b++) {
             if (!(z >> b & 1)) continue;
             REAL weight[MOST], read[MOST] = {0};
             weights(s, h, t, tokens, inside + b, weight);
-            product(C, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, 0, FULL);
+            product(C, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, NEW, FULL);
             inners(C, m->cqk, dk, K, read);
             for (int i = 0; i < tokens && inside + b < s->levels; i++)
                 ((REAL *)at(&s->dl, h, t + i))[inside + b] += f[b] * read[i];
@@ -887,7 +910,7 @@ ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fad
         soon(s, &s->v, h, t - C, s->d), soon(s, &s->y, h, t - C, s->d);
         scaled(C, m->w, last, D, m->dw);
         transposed(dS, K, D, m->ST);
-        product(C, K, D, m->dw, D, 1, m->ST, K, dk, K, 0, FULL);
+        product(C, K, D, m->dw, D, 1, m->ST, K, dk, K, NEW, FULL);
         product(C, K, C, X, 1, C, m->qk, K, dk, K, 1, UPPER);
         written_back(&s->dk, h, t, tokens, s->d_k, K, 1, dk);
         if (fades) {
@@ -935,7 +958,8 @@ int levels_backward(const sequence *s) { return at_a_desk(s, levels_back); }
 int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : at_a_desk(s, chunks_backward); }
 
 int rule_forward(const sequence *s) {
-    return s->gates > 1 || s->chunk < MOST ? tokens_forward(s) : at_a_desk(s, chunks_forward);
+    const int large = s->chunk >= 16 && s->d_k * s->d >= LARGE;
+    return s->gates > 1 || !large ? tokens_forward(s) : at_a_desk(s, chunks_forward);
 }
 
 /* What `kept` is rounded up to. */

@@ -77,6 +77,8 @@ def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*sha
 def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     """The outputs y of the rule, chunk by chunk; where rows are erased that fade fast, token by token."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
+    if not tokens.v.numel():  # no tokens, no texts
+        return tokens.v
     if tokens.β is None and tokens.g is None:
         return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
     q, k, v, β, g = tokens.each(widened)
@@ -114,11 +116,12 @@ def _erasing_by_rows(tokens: Tokens, chunks: Tokens) -> torch.Tensor:
 
     n = tokens.v.shape[-2]
     assert chunks.g is not None
-    early = moderate(chunks.g)
+    G = chunks.g.cumsum(-2)
+    early = moderate(G)
     if early.all():
-        return glue(erasing_by_rows(_expanded(chunks)), n)
-    before = chunks._replace(g=chunks.g.where(early, 0))
-    return torch.where(glue(early, n), glue(erasing_by_rows(_expanded(before)), n), _stepping(tokens))
+        return glue(erasing_by_rows(_expanded(chunks), G), n)
+    before = chunks.g.where(early, 0).cumsum(-2)
+    return torch.where(glue(early, n), glue(erasing_by_rows(_expanded(chunks), before), n), _stepping(tokens))
 
 
 def _expanded(chunks: Tokens) -> Tokens:
