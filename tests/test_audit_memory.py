@@ -358,3 +358,9 @@ def test_a_wrong_option_is_one_line(options: dict[str, Any], message: str) -> No
     with pytest.raises(BadInput) as raised:
         _ = asked(LLAMA_8B, **options).report
     assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_field_that_the_weights_follow_is_not_called_ignored() -> None:
+    """DeepSeek V4 says by expert_dtype how its experts are stored."""
+    found = asked({"model_type": "deepseek_v4", "expert_dtype": "fp4"}, gpu="H200", gpus=4)
+    assert not any("expert_dtype" in line for line in found.remarks)
