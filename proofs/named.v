@@ -5,7 +5,8 @@ From Limen Require streaming_state streaming_state_attained log_linear_state row
   composition_depth_satisfiable each_w each_w_stack each_w_satisfiable cubes pairs depth_rule accumulators
   rectangle many_hops many_hops_stack many_hops_sizes many_hops_thoughts many_hops_check many_hops_explicit
   many_hops_can many_hops_attained joint segments three_hops two_full fewer_hops one_layer_numbers
-  one_layer_rows trees block_cut block_cut_satisfiable softmax_lemma lookup words.
+  one_layer_rows triples trees block_cut block_cut_satisfiable softmax_lemma lookup words.
+From Limen Require linear_read one_sum softmax_read.
 Definition named := (
   @streaming_state.cut_bound,
   @streaming_state.streaming_state,
@@ -109,6 +110,8 @@ Definition named := (
   @one_layer_rows.cannot_count_one_layer,
   @one_layer_rows.cannot_three_one_layer,
   @one_layer_rows.cannot_average_one_layer,
+  @triples.match3_family,
+  @triples.cannot_match_one_layer,
   @trees.cannot_tell_trees,
   @trees.cannot_tell_trees_log_linear,
   @trees.cannot_tell_trees_one_layer,
@@ -123,6 +126,13 @@ Definition named := (
   @block_cut.brackets_by_blocks,
   @block_cut_satisfiable.blocks_can_count,
   @block_cut_satisfiable.blocks_can_count_size,
+  @linear_read.linear_read,
+  @linear_read.linear_layer,
+  @linear_read.cannot_look_up,
+  @one_sum.one_sum,
+  @one_sum.cannot_be_equal_summed,
+  @softmax_read.softmax_read,
+  @softmax_read.cannot_recall_by_heads,
   @hidden_tokens.hidden,
   @hidden_tokens.hidden_tokens,
   @hidden_tokens.cannot_compare_hidden,

@@ -1,14 +1,16 @@
 """Block-sparse attention: rows counted by brute force, and the kernel beside the inequality it checks."""
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from inequalities import both
-from inequalities.block_cut import WholeBlocks, rows
+from inequalities.block_cut import WholeBlocks, pairs, rows
 from inequalities.block_labels import cosines
 
 from limen.core.architecture import Architecture
+from limen.core.certificate import Bound
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
@@ -66,6 +68,86 @@ def test_both_sides_by_hand_at_the_sizes_of_the_table(text: str, needs: int, has
     assert both("block_cut", Case(Task.parse(text), Architecture.parse(ROW), 0)) == Sides(
         needs=needs, has=has
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "needs", "has"),
+    [("equality(n=2^20)", 2**20 - 1, 2272), ("disjointness(n=2^20)", 2**20 - 1, 2272),
+     ("dyck(n=2^20,k=2,D=4)", 65532, 2267), ("three_sum(n=2^20,M=2^40)", 2**19, 2267)],
+)  # fmt: skip
+def test_bisection_by_hand_at_the_sizes_of_the_table(text: str, needs: int, has: int) -> None:
+    """2·66·16 + 5(16 + 15 + 1), and a bit less for each question where a is one bit shorter."""
+    case = Case(Task.parse(text), Architecture.parse(ROW), 0, "search")
+    assert both("block_cut", case) == Sides(needs=needs, has=has)
+
+
+def test_it_is_used_where_the_rows_do_not_suffice() -> None:
+    found = [
+        BlockCut().bound(Task.parse(f"equality(n={n})"), Architecture.parse(ROW)) for n in (2400, 20_000)
+    ]
+    assert [b.route for b in found if isinstance(b, Bound) and b.excludes] == ["search", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "B"),
+    [("equality(n=5)", 2), ("equality(n=4)", 2), ("disjointness(n=5)", 2), ("disjointness(n=4)", 2),
+     ("three_sum(n=5,M=7)", 2), ("three_sum(n=8,M=5)", 2), ("dyck(n=8,k=2,D=2)", 4)],
+)  # fmt: skip
+def test_pairs_with_one_answer_cross_to_another(text: str, B: int) -> None:
+    task = Task.parse(text)
+    family = pairs(task, B)
+    assert isinstance(family, WholeBlocks)
+    hers = family.blocks * B
+    texts = np.array(list(fooling_texts(task, family.bits, hers)))
+    answers = task.answer(texts)
+    assert len(texts) == 2**family.bits and len({*answers.tolist()}) == len({*texts[:, -1].tolist()}) == 1
+    for i, j in combinations(range(len(texts)), 2):
+        crossed = [np.concatenate([texts[x][:hers], texts[y][hers:]]) for x, y in ((i, j), (j, i))]
+        assert (task.answer(np.stack(crossed)) != answers[0]).any(), (i, j)
+
+
+def fooling_texts(task: Task, bits: int, hers: int) -> Iterator[list[int]]:
+    """The pairs of the proof; Alice holds the first tokens."""
+    n = task.sizes["n"]
+    for word in product((0, 1), repeat=bits):
+        match str(task).partition("(")[0]:
+            case "equality":
+                a = [*word, *[1] * (n - bits)]
+                yield a + a
+            case "disjointness":
+                a = [*word, *[0] * (n - bits)]
+                yield a + [1 - x for x in a]
+            case "three_sum":
+                side = [(i if up else -i) % task.sizes["M"] for i, up in enumerate(word, 1)]
+                fill = [side[0]] * n
+                yield [*side, *fill[bits:hers], *side, *fill[: n - hers - bits], 0]
+            case "dyck":  # a short pair, two opened; two closed by Bob, a short pair
+                x, y = word
+                yield [0, 2, x, y, y + 2, x + 2, 0, 2]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_so_many_questions_find_how_many_of_her_blocks_are_opened(seed: int) -> None:
+    """Her i-th best block is opened iff fewer than k are ahead: bisection, and Bob's best are the others."""
+    rng = np.random.default_rng(seed)
+    blocks, k = int(rng.integers(1, 12)), int(rng.integers(1, 9))
+    scores, hers = rng.integers(0, 4, blocks), rng.integers(0, 2, blocks).astype(bool)  # many ties
+    order = sorted(range(blocks), key=lambda j: (-scores[j], j))
+    alice, bob = [j for j in order if hers[j]], [j for j in order if not hers[j]]
+
+    def opened(i: int) -> bool:
+        """Bob's answer when he hears score and place of her i-th best block, or that there is none."""
+        if i > len(alice):
+            return False
+        score, place = scores[alice[i - 1]], alice[i - 1]
+        return i - 1 + sum((-scores[j], j) < (-score, place) for j in bob) < k
+
+    low, high, questions = 0, k, 0
+    while low < high:
+        middle, questions = (low + high + 1) // 2, questions + 1
+        low, high = (middle, high) if opened(middle) else (low, middle - 1)
+    assert {*alice[:low], *bob[: k - low]} == {*order[:k]}
+    assert questions <= k.bit_length()
 
 
 def test_labels_by_hand_at_the_size_of_the_table() -> None:

@@ -72,6 +72,7 @@ CASES: dict[str, Case] = {
         None,
     ),
     "demo orthogonal 8": (lambda out: package.demo.orthogonal(8), {"dimensions": 8}),
+    "demo precision": (lambda out: package.demo.precision(), {}),
     "demo separation 4": (lambda out: package.demo.separation(4), {"hops": 4}),
     "demo sparse two_sum(n=64,M=4096) --blocks 8,16 --bits 4": (
         lambda out: package.demo.sparse("two_sum(n=64,M=4096)", [8, 16], bits=[4]),
@@ -234,6 +235,10 @@ def test_python_takes_values_as_the_command_line_does() -> None:
         package.decide("eva", "linear", steps=-1)
     with pytest.raises(BadInput, match="no verdict named 'maybe'"):
         package.decide("eva", "linear", expect="maybe")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"a task is expected, such as .* got Architecture"):
+        package.decide(Architecture.parse("linear"), "eva")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"an architecture is expected, such as .* got 3"):
+        package.decide("eva", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stepz"):
         package.decide("eva", "linear", stepz=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="contxt"):
@@ -374,9 +379,12 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("limen decide eva 'softmax,gated_d", ["softmax,gated_delta"]),
         ('limen decide eva "2*(3*gated_d', ["2*(3*gated_delta"]),
         ("limen decide eva 2*(3*gated_d", ["3*gated_delta"]),  # bash keeps what stands before the (
-        ("limen decide eva linear --expect=ca", ["can", "cannot"]),
+        ("limen decide eva linear --expect=ca", ["can", "cannot", "cannot_in_exact_arithmetic"]),
         ('limen decide "eva(n=4)" softmax|gated_d', ["gated_delta"]),
-        ("limen decide eva linear --expect ", ["can", "cannot", "open", "incomplete"]),
+        (
+            "limen decide eva linear --expect ",
+            ["can", "cannot", "cannot_in_exact_arithmetic", "open", "incomplete"],
+        ),
         ("limen decide eva linear --save ", [""]),  # so bash offers files
     ],
 )

@@ -22,7 +22,7 @@ from limen.errors import BadInput
 SMALL = "(h=1,d=4,p=8)"
 THEOREMS = """streaming_state log_linear_state one_layer_cut separate_tokens block_messages token_index
 window_global composition_depth three_sum_one_layer sparse_average_width block_cut block_labels
-hidden_tokens"""
+hidden_tokens last_read linear_read one_sum softmax_read"""
 
 
 def verdict(task: str, architecture: str, steps: int = 0, over: str | None = None) -> Verdict:

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from fixtures.networks import random_model
 
+from limen.adversary.strategies._groups import groups_of
+from limen.adversary.strategies.score_order import ScoreOrder
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
 from limen.core.task import Task, Tokens
 from limen.core.theorem import NoStatement
+from limen.model.target import Target
 from limen.theorems.hidden_tokens import HiddenTokens, needed
-from limen.theorems.hidden_tokens.groups import groups_of
 from limen.theorems.hidden_tokens.refute import refute
+from limen.witness.wrong_answer import check_wrong_answer
 from limen_check import Malformed, derive
 
 # each with the last token of the proof
@@ -90,9 +93,24 @@ def test_two_tokens_are_read_and_counting_three_symbols_is_not_confused() -> Non
     assert confused(task, texts, np.zeros((3, 3), dtype=np.int64), 1)
 
 
-@pytest.mark.parametrize("text", [text for text in SMALL if not text.startswith("counting")])
-def test_groups_hide_each_other_and_each_decides_alone(text: str) -> None:
-    task = Task.parse(text)
+LARGER = {  # too many texts for all of them, but few choices of groups
+    "is_tree(n=7)": 5 * 7 + 6,
+    "is_tree(n=12)": 8 * 12 + 9,
+    "composition(m=3,n1=2)": 0,
+    "composition(m=2,n1=2,n2=2)": 0,
+    "three_sum(n=8,M=17)": 0,
+    "two_sum_any(n=9,M=8)": 0,
+    "dyck(n=10,k=3,D=2)": 3,
+    "nearest_neighbor(n=4,D=3,g=2)": None,
+    "recall(n=5,V=10,q=3)": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "last"), [x for x in (SMALL | LARGER).items() if not x[0].startswith("counting")]
+)
+def test_groups_hide_each_other_and_each_decides_alone(text: str, last: int | None) -> None:
+    task, ends = Task.parse(text), set[int]()
     made = groups_of(task)
     assert made is not None and len(made.places) == needed(task)
     assert len(np.unique(made.places)) == made.places.size and made.places.max() < task.length - 1
@@ -110,8 +128,10 @@ def test_groups_hide_each_other_and_each_decides_alone(text: str) -> None:
             made.rest(left, i)
             right = left.copy()
             right[made.places[i]] = made.contents[i, -1]
-            assert left[-1] == SMALL[text] and task.promised(np.stack([left, right])).all()
+            ends |= {int(left[-1]), int(right[-1])}
+            assert task.promised(np.stack([left, right])).all()
             assert np.any(task.answer(left) != task.answer(right))
+    assert len(ends) == 1 and last in (None, *ends)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +161,20 @@ def test_a_model_is_confused_by_the_texts_that_its_own_scores_name(text: str) ->
         assert refute(task, random_model(f"top_k(h=2,d=3,k={k},h_i=2,d_i=3)", task)) is not None, k
     assert refute(task, random_model(f"top_k(h=2,d=3,k={task.length},d_i=3)", task)) is None
     assert refute(task, random_model("2*top_k(h=2,d=3,k=1)", task)) is None
+
+
+@pytest.mark.parametrize("text", ["equality(n=9)", "recall(n=8,V=16)", "is_tree(n=26)", "counting(n=11,S=2)"])
+def test_two_forward_passes_fool_a_model_that_reads_too_few_tokens(text: str) -> None:
+    task = Task.parse(text)
+    m = needed(task)
+    assert m is not None
+    few, enough = (
+        Target(task, random_model(f"top_k(h=2,d=3,k={k},h_i=2,d_i=3)", task)) for k in (m - 1, task.length)
+    )
+    witness = ScoreOrder().search(few).witness
+    assert ScoreOrder().refuses(few) is None and few.forwards == 2
+    assert witness is not None and check_wrong_answer(witness, few.model).reason is None
+    assert ScoreOrder().refuses(enough) is not None and ScoreOrder().search(enough).witness is None
 
 
 def test_it_is_silent_beside_anything_else() -> None:

@@ -6,12 +6,13 @@ import ast
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import inequalities
 import pytest
 from fixtures.drawn_bounds import ROUTES, Draw
-from inequalities import INEQUALITIES, agree, at, stated
+from inequalities import EXACT_INEQUALITIES, INEQUALITIES, agree, at, stated
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
@@ -24,9 +25,10 @@ from limen.theorems import Case
 from limen.theorems.block_cut import BlockCut
 from limen_check.cannot import bound
 from limen_check.cannot.bound import THEOREMS
+from limen_check.cannot.exact import EXACT
 
 CASES = 1500
-BLOCKS = 400
+BLOCKS = 600
 
 
 def drawn(draw: Draw) -> Iterator[tuple[str, Case]]:
@@ -69,14 +71,17 @@ def test_both_versions_say_the_same_of_blocks() -> None:
             theorem, case = in_blocks(draw)
         except BadInput:
             continue
-        first = at(theorem, case)
-        agree(first, stated(theorem, case))
-        said[theorem] += isinstance(first, Bound)
-    assert min(said.values()) > 20 and set(said) == {"block_cut", "block_labels"}
+        both = [case, replace(case, route="search", sizes={})]
+        for each in both if theorem == "block_cut" else [case]:
+            first = at(theorem, each)
+            agree(first, stated(theorem, each))
+            said[f"{theorem}/{each.route}"] += isinstance(first, Bound)
+    assert min(said.values()) > 20 and set(said) == {"block_cut/", "block_cut/search", "block_labels/"}
 
 
 def test_every_theorem_has_both_versions() -> None:
-    assert set(ids("theorems")) == set(INEQUALITIES) == set(THEOREMS)
+    assert set(ids("theorems")) == {*INEQUALITIES, *EXACT_INEQUALITIES} == {*THEOREMS, *EXACT}
+    assert not EXACT.keys() & THEOREMS.keys(), "a bound in exact arithmetic is never one in bits"
 
 
 def test_a_difference_of_one_bit_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

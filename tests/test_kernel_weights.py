@@ -104,7 +104,8 @@ def test_all_derived_constructions_are_covered() -> None:
         "index_by_block_sparse", "nearest_neighbor_by_softmax", "nearest_neighbor_by_slots",
         "nearest_neighbor_by_convolution", "nearest_neighbor_by_chain_of_thought", "eva_by_hard",
         "index_by_hard", "composition_by_hard", "retrieval_by_hard", "retrieval_by_log_squared",
-        "dyck_by_softmax", "dyck_by_two_softmax",
+        "dyck_by_softmax", "dyck_by_two_softmax", "two_sum_by_top_k", "equality_by_top_k",
+        "disjointness_by_top_k",
     }  # fmt: skip
 
 
@@ -395,7 +396,7 @@ def test_broken_models_are_told(break_it: str) -> None:
         ("residual", False),
         ("embedding", "table(vocab=5,length=6)"),
         ("architecture", "softmax(h=1,d=3,d_k=3,reply_bits=3)"),
-        ("architecture", "top_k(h=1,d=3,d_k=3,k=2)"),
+        ("architecture", "fetch(d=3,d_k=3)"),
         ("architecture", "softmax(h=3,d=1,d_k=1,kv_heads=1)"),
         ("locals", ["tanh(hidden=3)"]),
     ],

@@ -176,7 +176,8 @@ def test_what_rules_out_a_larger_stack_rules_out_a_smaller_one(draw: Draw) -> No
 # one count.
 NESTED = {
     "eva": "n", "index": "nS", "equality": "n", "disjointness": "n", "two_sum": "nM", "three_sum": "nM",
-    "two_sum_any": "nM", "counting": "nS", "sparse_average": "n", "dyck": "nkD", "is_tree": "n",
+    "two_sum_any": "nM", "match3": "nM", "counting": "nS", "sparse_average": "n", "dyck": "nkD",
+    "is_tree": "n",
     "turing": "n", "recall": "V", "retrieval": "V", "nearest_neighbor": "n", "composition": "m", "facts": "m",
     "cgram": "n",
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """One softmax layer: each family of hard inputs counted by brute force, each inequality at its edge."""
 
-from itertools import product
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
@@ -103,6 +103,22 @@ def test_so_many_cases_are_told_apart_with_the_last_token_fixed(text: str, last:
     answers = table(task, alice, every(task, alice), his)
     answers = answers[:, (answers >= 0).all(axis=0)]
     assert len(np.unique(answers, axis=0)) == rows and claimed.bits == bits(rows)
+
+
+@pytest.mark.parametrize(
+    ("n", "M"), [(3, 7), (3, 9), (3, 17), (4, 9), (4, 13), (4, 18), (5, 9), (5, 13), (6, 7), (6, 9)]
+)
+def test_sets_are_told_apart_by_one_token_that_makes_a_triple(n: int, M: int) -> None:
+    """Match3, 2K last: the rows of the proof differ, and of all inputs there are no fewer."""
+    task, K = Task.parse(f"match3(n={n},M={M})"), (M - 1) // 4
+    sizes = range(1, min(n - 2, K) + 1)
+    sets = [[*s, *[s[0]] * (n - 2 - len(s))] for size in sizes for s in combinations(range(1, K + 1), size)]
+    sets += [[0] * (n - 2)] if n >= 5 else []
+    his = np.array([[M - 2 * K - a, 2 * K] for a in range(1, K + 2)])
+    answers = table(task, list(range(n - 2)), np.array(sets), his)
+    assert told_apart(answers)
+    claimed = family(fixed_query(task))
+    assert (claimed.bits, claimed.t) == (bits(len(sets)), n - 2)
 
 
 @pytest.mark.parametrize(

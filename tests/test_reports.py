@@ -43,7 +43,16 @@ from limen.render import (
 )
 from limen.render import list as listed
 from limen.render import test as laws
-from limen.render.demo import average, concentration, hierarchy, machine, orthogonal, separation, sparse
+from limen.render.demo import (
+    average,
+    concentration,
+    hierarchy,
+    machine,
+    orthogonal,
+    precision,
+    separation,
+    sparse,
+)
 from limen.render.experiment import run
 from limen.render.experiment import show as results
 from limen.render.svg import element, save_picture, text
@@ -71,6 +80,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     ),
     "SeparationReport": (("demo", "separation", "4"), separation.lines_of),
     "ConcentrationReport": (("demo", "concentration", "retrieval(n=16,D=4,V=2)"), concentration.lines_of),
+    "PrecisionReport": (("demo", "precision", "--keys", "1"), precision.lines_of),
     "OrthogonalReport": (("demo", "orthogonal", "8", "--gamma", "0.5"), orthogonal.lines_of),
     "ProtocolReport": (("protocol", "eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)"), protocol.lines_of),
     "DecomposeReport": (("protocol", *PAIR), decomposition.lines_of),

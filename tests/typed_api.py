@@ -17,6 +17,7 @@ from limen.commands.demo.concentration import ConcentrationReport
 from limen.commands.demo.hierarchy import HierarchyReport
 from limen.commands.demo.machine import MachineReport
 from limen.commands.demo.orthogonal import OrthogonalReport
+from limen.commands.demo.precision import PrecisionReport
 from limen.commands.demo.separation import SeparationReport
 from limen.commands.demo.sparse import SparseReport
 from limen.commands.list import CatalogueReport
@@ -70,6 +71,7 @@ def demos() -> None:
     assert_type(limen.demo.hierarchy(), HierarchyReport)
     assert_type(limen.demo.machine("table.tm"), MachineReport)
     assert_type(limen.demo.orthogonal(8), OrthogonalReport)
+    assert_type(limen.demo.precision(), PrecisionReport)
     assert_type(limen.demo.separation(2), SeparationReport)
     assert_type(limen.demo.sparse("two_sum(n=64,M=4096)"), SparseReport)
 

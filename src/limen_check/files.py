@@ -33,6 +33,7 @@ _SIDES = {"needs_bits": int | None, "has_bits": int | None, "ceiling": str | Non
 _COUNTED = {"unit": str, "needs": int, "has": int}  # of a bound that counts something else than bits
 _KINDS: dict[str, dict[str, Any]] = {
     "bound": _CLAIM | _BOUND | _SIDES,
+    "exact_bound": _CLAIM | {"architecture": str, "theorem": str, "arithmetic": str} | _COUNTED,
     "machine": _CLAIM | {"architecture": str, "bits": int},
     "solves": _CLAIM | _WEIGHTS,
     "fits": _CLAIM | _WEIGHTS | {"architecture": str},

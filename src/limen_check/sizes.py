@@ -33,6 +33,7 @@ _TASKS = {
     "index": _Sizes({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S))),
     "two_sum": _Sizes({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M)),
     "three_sum": _Sizes({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M)),
+    "match3": _Sizes({"n": 3, "M": 7}, lambda n, M: (n - 1, n, M)),
     "two_sum_any": _Sizes({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M)),
     "equality": _Sizes({"n": 1}, lambda n: (n, 2 * n, 2)),
     "disjointness": _Sizes({"n": 1}, lambda n: (n, 2 * n, 2)),

@@ -13,9 +13,13 @@ from inequalities import (
     block_messages,
     composition_depth,
     hidden_tokens,
+    last_read,
+    linear_read,
     log_linear_state,
     one_layer_cut,
+    one_sum,
     separate_tokens,
+    softmax_read,
     sparse_average_width,
     streaming_state,
     three_sum_one_layer,
@@ -43,6 +47,14 @@ INEQUALITIES: dict[str, Callable[[Case], Sides | Accuracy | NoStatement]] = {
     "token_index": token_index.inequality,
     "window_global": window_global.inequality,
 }
+
+
+EXACT_INEQUALITIES: dict[str, Callable[[Case], Sides | NoStatement]] = {
+    "last_read": last_read.inequality,
+    "linear_read": linear_read.inequality,
+    "one_sum": one_sum.inequality,
+    "softmax_read": softmax_read.inequality,
+}  # of theorems about exact arithmetic, whose bounds are of another kind
 
 
 def stated(theorem: str, case: Case) -> Bound | NoStatement:

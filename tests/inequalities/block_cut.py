@@ -32,16 +32,23 @@ class WholeBlocks(NamedTuple):
 
 
 def inequality(case: Case) -> Sides | NoStatement:
-    """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows."""
+    """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows; search: by bisection, ≥ log₂ #fooling set."""
     part = sparse_layer(case)
     if isinstance(part, NoStatement):
         return part
     mixer = part.mixer
     assert isinstance(mixer, BlockSparse)
+    h, d, p = mixer.h, mixer.d, P if part.p is None else part.p
+    if case.route == "search":
+        family = pairs(case.task, mixer.B)
+        if isinstance(family, NoStatement):
+            return family
+        asks = next(s for s in range(mixer.k + 1) if 2**s > mixer.k)
+        place = next(s for s in range(family.blocks + 1) if 2**s > family.blocks)
+        return Sides(needs=family.bits, has=h * (2 * (d + 2) * p + asks * (p + place + 1)))
     family = rows(case.task, mixer.B, case.sizes.get("k"))
     if isinstance(family, NoStatement):
         return family
-    h, d, p = mixer.h, mixer.d, P if part.p is None else part.p
     opened = mixer.k * ((d + 3) * p + family.blocks.bit_length())
     return Sides(needs=family.bits, has=h * ((d + 2) * p + opened))
 
@@ -57,6 +64,20 @@ def sparse_layer(case: Case) -> Part | NoStatement:
             "it is about one layer of block_sparse alone, with its sizes given", elsewhere=True
         )
     return part
+
+
+def pairs(task: Task, B: int) -> WholeBlocks | NoStatement:
+    """Fooling sets with one last token for all."""
+    match task:
+        case Equality(n=n) | Disjointness(n=n) if n >= B:
+            free = n // B * B
+            return WholeBlocks(n // B, "2^(B⌊n/B⌋), half of them if B divides n", free - int(free == n))
+        case Dyck():
+            return rows(task, B)
+        case ThreeSum(n=n, M=M) if n >= 2 * B:
+            a = n // (2 * B)
+            return WholeBlocks(a, "2^min(B⌊n/2B⌋,⌊(M-1)/2⌋)", min(a * B, (M - 1) // 2))
+    return NoStatement(f"no large fooling set of {identifier(task)} in whole blocks is known")
 
 
 def rows(task: Task, B: int, k: int | None = None) -> WholeBlocks | NoStatement:

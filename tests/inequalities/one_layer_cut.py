@@ -21,6 +21,7 @@ from limen.tasks.disjointness import Disjointness
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
 from limen.tasks.is_tree import IsTree
+from limen.tasks.match3 import Match3
 from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
@@ -51,6 +52,10 @@ def fixed_query(task: Task, k: int | None = None) -> Family | NoStatement:
         case TwoSumAny(n=n, M=M):  # the last token is 0
             bits = supports_bits(M, selves=1 - M % 2, t=n - 2)
             return Family("1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ n-2", bits, n - 2)
+        case Match3(n=n, M=M):  # the last token is 2K
+            K = (M - 1) // 4
+            bits = sets_bits(K, min(n - 2, K), 1, lambda s: int(s > 0 or n >= 5))
+            return Family("Σ_s C(⌊(M-1)/4⌋,s), 1 ≤ s ≤ n-2, + [n ≥ 5]", bits, n - 2)
         case Counting(n=n, S=S):  # the threshold is 1
             return Family("Σ_s C(S,s), 1 ≤ s ≤ n", sets_bits(S, min(n, S), 1, lambda s: int(s > 0)), n)
         case IsTree(n=n):  # the last edge joins vertices 0 and n-1

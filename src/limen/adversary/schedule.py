@@ -32,6 +32,7 @@ from limen.adversary.strategies.needle import Needle
 from limen.adversary.strategies.neighbourhood import Neighbourhood
 from limen.adversary.strategies.parallel_jumps import ParallelJumps
 from limen.adversary.strategies.random_texts import RandomTexts, Sampled
+from limen.adversary.strategies.score_order import ScoreOrder
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
@@ -60,6 +61,7 @@ ANSWERS: tuple[tuple[Strategy, float], ...] = (
     (Coordinates(forwards=2**13), 0.5),
     (Interval(), 0.5),
 )
+ORDER = ScoreOrder(), 0.1  # of one layer of a token index alone: it takes two forward passes
 STATES: tuple[tuple[Strategy, float], ...] = (
     (Duplicates(), 0.3),
     (Lattice(), 0.5),
@@ -170,6 +172,8 @@ def _schedule(target: Target, claim: str | None) -> Iterator[tuple[Strategy, flo
         yield from STATES
         return
     yield ANSWERS[0]
+    if ORDER[0].refuses(target) is None:
+        yield ORDER
     if target.rounded:
         yield from STATES
     yield from ANSWERS[1:]

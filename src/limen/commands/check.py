@@ -17,6 +17,7 @@ from limen.core.certificate import (
     Bound,
     Collision,
     CorrectEverywhere,
+    ExactBound,
     Machine,
     Run,
     SameAnswer,
@@ -189,7 +190,7 @@ def _checked(path: Path, model: Path | str | None, verbose: bool) -> CheckReport
     content = _content(path)
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
-    if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
+    if isinstance(certificate, Bound | ExactBound | Solves | Machine | CorrectEverywhere):
         files = None
         if isinstance(certificate, Solves | CorrectEverywhere):
             files = _files(path.parent if model is None else Path(model))

@@ -6,14 +6,14 @@ exist, and more of them are ruled out from some length on: nothing here says wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 import msgspec
 
 from limen.audits import Request, audit, load
 from limen.commands import _complete
-from limen.commands._command import Shown, command
+from limen.commands._command import Shown, Tell, command
 from limen.commands._words import STACK, Context, StackLike, TaskLike, is_text, stack_of, task_of
 from limen.core.architecture import Architecture, P
 from limen.core.certificate import Bound
@@ -122,13 +122,24 @@ def compare(
             own=True,
         ),
     ] = (),
+    tell: Tell | None = None,
 ) -> CompareReport:
     """Shows what each stack keeps, how many hops it chains, and which tasks only some of them can solve."""
-    return compared([str(one) for one in architectures], context, tasks)
+    from limen.render.progress import steps_line
+
+    return compared([str(one) for one in architectures], context, tasks, steps_line(tell is not None))
 
 
-def compared(texts: Sequence[str], context: int, tasks: Iterable[TaskLike] = ()) -> CompareReport:
-    """Two stacks or more, each a text or a config.json; a task may be a bare id."""
+def compared(
+    texts: Sequence[str],
+    context: int,
+    tasks: Iterable[TaskLike] = (),
+    progress: Callable[[str], None] = lambda text: None,
+) -> CompareReport:
+    """Two stacks or more, each a text or a config.json; a task may be a bare id.
+
+    `progress` gets a line for each task and stack.
+    """
     if not 2 <= len(texts) <= _MOST:
         raise BadInput(f"2 to {_MOST} stacks can be compared, got {len(texts)}")
     if context < 1:
@@ -144,7 +155,7 @@ def compared(texts: Sequence[str], context: int, tasks: Iterable[TaskLike] = ())
         stacks=sides,
         chains=_chains(sides),
         tasks=tuple(
-            ComparedTask(str(task), task.length, tuple(_answered(task, stack) for stack in stacks))
+            ComparedTask(str(task), task.length, tuple(_answered(task, stack, progress) for stack in stacks))
             for task in chosen
         ),
     )
@@ -230,7 +241,8 @@ def _chain(sides: Sequence[ComparedStack], context: int) -> Task | None:
     return Composition(1 << (room.bit_length() - 1), n) if room else None
 
 
-def _answered(task: Task, stack: Architecture) -> OneAnswer:
+def _answered(task: Task, stack: Architecture, progress: Callable[[str], None]) -> OneAnswer:
+    progress(f"{task} in {stack}")
     evidence = ruled_out(task, stack) or built(task, stack)
     answer = answer_of(evidence)
     if answer is Answer.CAN:

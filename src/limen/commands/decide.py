@@ -13,8 +13,8 @@ from limen.commands._words import (
     Steps,
     Task,
     TaskLike,
+    any_stack_of,
     is_text,
-    stack_of,
     task_of,
 )
 from limen.core.option import Option
@@ -49,11 +49,11 @@ def decide(
         Option("Write a Coq proof of this CANNOT to a .v file; exit 1 if there is none.", local=True),
     ] = None,
     expect: Annotated[
-        Literal["can", "cannot", "open", "incomplete"] | None,
+        Literal["can", "cannot", "cannot_in_exact_arithmetic", "open", "incomplete"] | None,
         Option("can, cannot or open: exit 1 if the verdict is a different one.", noun="verdict"),
     ] = None,
 ) -> Verdict:
-    """Names the theorem or the construction, both sides in bits, and the size at which the verdict flips."""
+    """Names the theorem or the construction, both sides of the inequality, and where the verdict flips."""
     from dataclasses import replace
 
     from limen.core.text import left_out
@@ -61,7 +61,7 @@ def decide(
     from limen.files.folder import ready_file
 
     _in_order(task, architecture)
-    sized, stack = task_of(task), stack_of(architecture)
+    sized, stack = task_of(task), any_stack_of(architecture)
     for path in (save, proof):
         if path is not None:
             ready_file(Path(path))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from limen.commands import _complete
-from limen.commands._command import Shown, command
+from limen.commands._command import Shown, Tell, command
 from limen.commands._words import CONTEXT, TaskLike
 from limen.core import quantities
 from limen.core.option import Option
@@ -44,10 +44,14 @@ def design(
         Option("Memory that one sequence may take: 512MiB, 2GB, 100000.", parse=quantities.memory),
     ] = None,
     kv_heads: Annotated[int, Option("KV heads that the query heads of a layer share.", least=1)] = 8,
+    *,
+    tell: Tell | None = None,
 ) -> Design:
     """Stacks with weights for every task come first, then those that no theorem rules out.
     Also says why nearby stacks fail. Exit 1 if nothing is left.
     """
     from limen.designs import Wish, design
+    from limen.render.progress import steps_line
 
-    return design(Wish.parse([str(task) for task in tasks], context, layers, width, budget, kv_heads))
+    wish = Wish.parse([str(task) for task in tasks], context, layers, width, budget, kv_heads)
+    return design(wish, steps_line(tell is not None))

@@ -125,9 +125,10 @@ def solve(
     drawn = None if picture is None else Path(picture)
     attempt = Attempt(task, by, precision, None if check is None else str(check), seed)
     if reach:
+        from limen.render.progress import steps_line
         from limen.solutions.range import certified_range
 
-        return certified_range(attempt.construction, over)
+        return certified_range(attempt.construction, over, steps_line(tell is not None))
     if smallest == "precision,width":
         return _frontier(attempt, drawn)
     if smallest is not None:

@@ -50,18 +50,38 @@ class ResidueWords:
 
     @property
     def word(self) -> CodedPart:
-        return self._field("word", lambda a, m: np.hstack([a, 1 - a])[np.arange(m)])
+        return self._field("word", _word)
 
     def partner(self, s: int) -> CodedPart:
         """The partner that makes the sum `sums[s]`."""
-        total = self.sums[s]
-        return self._field(f"partner{s}_", lambda a, m: np.hstack([1 - a, a])[(total - np.arange(m)) % m])
+        return self._field(f"partner{s}_", lambda a: _word(1 - a), self.sums[s])
 
-    def _field(self, name: str, rows: Callable[[Array, int], Array]) -> CodedPart:
-        """A table for each modulus m: its rows are made of all words of so many digits."""
-        size, fill = 2 * self.bits, lambda m: rows(digits(self.bits), m)
+    @property
+    def signs(self) -> CodedPart:
+        """The same digits as signs, half as long: the product of two words is 2b - 2·(their distance)."""
+        return self._field("signs", _signs)
+
+    def signs_of_partner(self, s: int) -> CodedPart:
+        return self._field(f"signs{s}_", _signs, self.sums[s])
+
+    def _field(self, name: str, written: Callable[[Array], Array], total: int | None = None) -> CodedPart:
+        """A table for each modulus m: of x, or of total - x, what is written of the digits."""
+
+        def fill(m: int) -> Array:
+            x = np.arange(m)
+            return written(digits(self.bits))[x if total is None else (total - x) % m]
+
+        size = self.bits if written is _signs else 2 * self.bits
         tables = (
             RowTable(f"{name}{i}", m, size, partial(fill, m), "residues") for i, m in enumerate(self.moduli)
         )
         codes = (Code("token", 1, f"{name}{i}", size * i) for i in range(2))
-        return CodedPart(self.size, tuple(codes), tuple(tables))
+        return CodedPart(2 * size, tuple(codes), tuple(tables))
+
+
+def _word(a: Array) -> Array:
+    return np.hstack([a, 1 - a])
+
+
+def _signs(a: Array) -> Array:
+    return 2 * a - 1

@@ -45,7 +45,7 @@ class CountingByCarry(Programmed):
     def within(cls, task: Task, architecture: Architecture) -> CountingByCarry:
         """By the first layer that can carry."""
         D = BinaryWords.of(task.S).k if isinstance(task, Counting) else 1
-        parts = (part for layer in architecture.layers for part in layer.parts)
+        parts = (part for layer in architecture.counted for part in layer.parts)
         able = (carry.fitted(D, 0) for part in parts if (carry := carry_of(part.mixer)))
         return cls(task=task, carry=next(filter(None, able), None))  # type: ignore[arg-type]
 

@@ -58,7 +58,7 @@ class DyckByEncoder(SoftmaxDyck):
     def within(cls, task: Task, architecture: Architecture) -> DyckByEncoder:
         """The largest power of two for which the keys fit, if its per-position function is not too large."""
         keys = [
-            p.mixer.key_size for l in architecture.layers for p in l.parts if isinstance(p.mixer, Softmax)
+            p.mixer.key_size for l in architecture.counted for p in l.parts if isinstance(p.mixer, Softmax)
         ]
         ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
         fits = (c for c in ways if c.key_size <= min(keys, default=0) and c._differences**c.G <= _GATES)

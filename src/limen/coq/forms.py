@@ -18,10 +18,10 @@ from limen.coq import writers
 from limen.coq.statement import WRITTEN, Form, Stated, Unstated, Unwritten
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.certificate import Bound
+from limen.core.certificate import Bound, ExactBound
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
-from limen.core.theorem import NoStatement, Theorem
+from limen.core.theorem import ExactTheorem, NoStatement, Theorem
 from limen.core.verdict import Verdict
 from limen.errors import BadInput, shortened, unknown
 from limen.files.folder import write_whole
@@ -90,9 +90,10 @@ def formal(claim: Claim) -> Stated | NoStatement:
         return NoStatement(str(error))
 
 
-def claimed(bound: Bound) -> Claim | NoStatement:
+def claimed(bound: Bound | ExactBound) -> Claim | NoStatement:
     """The claim of a bound, in the first form that Coq will accept at its sizes."""
-    case = Case(Task.parse(bound.task), Architecture.parse(bound.architecture), bound.steps)
+    steps = bound.steps if isinstance(bound, Bound) else 0
+    case = Case(Task.parse(bound.task), Architecture.parse(bound.architecture), steps)
     reasons = []
     for name, form in forms_of(bound.theorem).items():
         try:
@@ -100,9 +101,7 @@ def claimed(bound: Bound) -> Claim | NoStatement:
         except Unstated as error:
             reasons.append(str(error))
             continue
-        claim = Claim(
-            task=bound.task, architecture=bound.architecture, steps=bound.steps, form=name, sizes=sizes
-        )
+        claim = Claim(task=bound.task, architecture=bound.architecture, steps=steps, form=name, sizes=sizes)
         stated = formal(claim)
         if not isinstance(stated, NoStatement) and stated.holds:
             return claim
@@ -161,10 +160,12 @@ def conjoined(claims: Sequence[Claim]) -> str:
 def written(claim: Claim, stated: Stated) -> str:
     """The file that proves it."""
     form = forms()[claim.form]
+    exact = issubclass(lookup("theorems", form.theorem, Theorem), ExactTheorem)
+    how = " in exact arithmetic" if exact else ""
     thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
     return (
         f"{heading(claim)}\n"
-        f"(** CANNOT  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
+        f"(** CANNOT{how}  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
         f"    Proved: {stated.words}.\n"
         "    That these are the sizes of this task and this architecture is Limen's arithmetic. *)\n"
         f"From Coq Require Import NArith List.\nFrom Limen Require Import {form.modules}.\n\n"
@@ -179,7 +180,9 @@ def proved(verdict: Verdict, path: Path) -> Verdict:
     if path.suffix != ".v":
         raise BadInput(f"a Coq file must be named *.v, got {path}")
     bound = verdict.evidence and verdict.evidence.certificate
-    claim = _claimed_by_any(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
+    claim: Claim | NoStatement = NoStatement("only a CANNOT has one")
+    if isinstance(bound, Bound | ExactBound):
+        claim = _claimed_by_any(bound) if isinstance(bound, Bound) else claimed(bound)
     stated = claim if isinstance(claim, NoStatement) else formal(claim)
     if isinstance(stated, NoStatement):
         return dataclasses.replace(verdict, proof_missing=stated.reason)

@@ -4,6 +4,7 @@
 softmax(h=4,d=64)|delta(h=4,d=64)                       head-wise: side by side in one layer
 softmax(reply_bits=19),linear(state_bits=15)            only bits are given: any layer that has no more
 softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and values of layer 0
+gated_delta(h=4,d=64),affine                            only an affine map reads what the last layer writes
 134217728*linear(h=1,d=8),softmax(h=1,d=8)              very many recurrences are counted, not written out
 """
 
@@ -21,6 +22,7 @@ from limen.core.text import (
     FOLDED,
     TIMES,
     Call,
+    Stack,
     build,
     parse_stack,
     remembered,
@@ -34,6 +36,7 @@ MOST_LAYERS = 4096  # that are written out
 # Recurrences, of which a bound sees their states alone: very many in a row are counted.
 _COUNTED = {"linear", "gated_linear", "delta", "gated_delta", "kda", "mamba", "mamba2", "lstm", "relu_rnn"}
 _COUNTED |= {"log_linear"}
+AFFINE = "affine"  # the last item of a text, if the readout is supposed to be so
 P = 16  # bits per number where the text does not say: what models store
 
 
@@ -142,20 +145,34 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class AffineEnd:
+    """After the last mixer a residual sum and the readout xU + u; with a norm before it, xU and no u.
+
+    It is a hypothesis about the readout, no layer: no MLP, no gate and no norm of the output, no thought.
+    """
+
+    norm: bool = False
+
+    def __str__(self) -> str:
+        return "affine(norm=true)" if self.norm else "affine"
+
+
+@dataclass(frozen=True)
 class Architecture:
-    """Layers in sequence."""
+    """Layers in sequence, and what is supposed of the readout: nothing, or that it is affine."""
 
     layers: tuple[Layer, ...]
+    end: AffineEnd | None = None
 
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash(self.layers)
+        return hash((self.layers, self.end))
 
-    def __reduce__(self) -> tuple[type[Architecture], tuple[tuple[Layer, ...]]]:
-        return Architecture, (self.layers,)
+    def __reduce__(self) -> tuple[type[Architecture], tuple[tuple[Layer, ...], AffineEnd | None]]:
+        return Architecture, (self.layers, self.end)
 
     def __post_init__(self) -> None:
         shared = any(part.kv is not None for layer in self.counted for part in layer.parts)
@@ -171,7 +188,7 @@ class Architecture:
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
-        return cls(_layers(text))
+        return cls(*_read(text))
 
     def reaching(self, n: int) -> Architecture:
         """The same with default sizes that do not end before n tokens."""
@@ -179,7 +196,7 @@ class Architecture:
         return (
             self
             if all(old is new for old, new in made.items())
-            else Architecture(tuple(map(made.__getitem__, self.layers)))
+            else Architecture(tuple(map(made.__getitem__, self.layers)), self.end)
         )
 
     def state_bits(self, n: int) -> int | None:
@@ -196,12 +213,14 @@ class Architecture:
     @cached_property
     def text(self) -> str:
         """The text form, spelled once: every certificate holds it."""
-        return self._spelled(str)
+        layers = self._spelled(str)
+        return layers if self.end is None else f"{layers},{self.end}"
 
     @cached_property
     def spelled(self) -> str:
         """The text form with every size, as certificates carry it."""
-        return self._spelled(lambda layer: "|".join(part.spelled for part in layer.parts))
+        layers = self._spelled(lambda layer: "|".join(part.spelled for part in layer.parts))
+        return layers if self.end is None else f"{layers},affine(norm={str(self.end.norm).lower()})"
 
     @property
     def sized(self) -> str:
@@ -228,8 +247,17 @@ class Architecture:
 
 
 @remembered
-def _layers(text: str) -> tuple[Layer, ...]:
+def _read(text: str) -> tuple[tuple[Layer, ...], AffineEnd | None]:
     stack = parse_stack(text)
+    *_, (last, *beside) = stack
+    if last.name != AFFINE or beside or len(stack) == 1:
+        return _layers(stack), None
+    return _layers(stack[:-1]), build(AffineEnd, last)
+
+
+def _layers(stack: Stack) -> tuple[Layer, ...]:
+    if any(call.name == AFFINE for calls in stack for call in calls):
+        raise BadInput(f"{AFFINE} is no layer: it stands once, as the last item behind all layers")
     layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
     made = [layers[id(calls)] for calls in stack]  # what is repeated is made once
     return tuple(chain.from_iterable(map(_written_out, made)))

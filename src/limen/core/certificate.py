@@ -154,6 +154,31 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
         return self.sides is not None and self.sides.has < self.sides.needs
 
 
+class ExactBound(Certificate, frozen=True, kw_only=True, tag="exact_bound"):
+    """The inequality of a theorem about exact arithmetic and an affine readout: `has` < `needs` says cannot.
+
+    It knows no precision.  It is no `Bound`: rounding and other readouts are not covered, so that weights
+    which run do not contradict it.
+    """
+
+    architecture: str
+    theorem: str
+    arithmetic: Literal["exact"] = "exact"
+    unit: Literal["questions", "sums", "bits"]
+    needs: int
+    has: int
+
+    @property
+    def sides(self) -> Sides:
+        """Both sides of the inequality with their unit."""
+        return Sides(self.needs, self.has, self.unit)
+
+    @property
+    def excludes(self) -> bool:
+        """Whether it says cannot."""
+        return self.has < self.needs
+
+
 class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
     """Weights that answer EVERY input rightly in this precision, the right logit ahead by `margin`.
 
@@ -217,7 +242,7 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
     messages: tuple[Message, ...]
 
 
-Proof = Bound | Solves | Fits | Machine | CorrectEverywhere  # what the kernel derives
+Proof = Bound | ExactBound | Solves | Fits | Machine | CorrectEverywhere  # what the kernel derives
 Tried = WrongAnswer | SameAnswer | Collision | StateCollision | Run | Transcript  # what a run shows
 Witness = Proof | Tried
 

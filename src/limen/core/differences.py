@@ -175,8 +175,9 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Triple Detection”",
         "unless mpH = Ω(N / log log N)",
-        "About n·log₂(M/n) bits are needed, because one layer must pass on a set of n − 1 values.",
-        ("three_sum",),
+        "About n·log₂(M/n) bits are needed, because one layer must pass on a set of n − 1 values, "
+        "or of n − 2 where any triple counts (match3).",
+        ("three_sum", "match3"),
         "one full layer",
     ),
     Difference(
@@ -231,7 +232,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “Limitations”",
         "not learnable sparse patterns (e.g., DSA)",
-        "Limen has a separate bound for selection by index keys.",
+        "Limen has bounds for selection by index keys (token_index, hidden_tokens), and weights: one layer "
+        "that reads one token does 2-Sum.",
         ("two_sum",),
         "a token index",
     ),

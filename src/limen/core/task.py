@@ -100,6 +100,14 @@ class Task(ABC):
         """
         return None
 
+    def free(self, known: int = 0) -> int | None:
+        """v free questions: ways to go on after some cut, with two answers that every prefix may choose of.
+
+        For each of the 2^v ways to answer them there is a prefix with these answers, and the last `known`
+        tokens of all prefixes are the same.  At least so many; None: none are known.
+        """
+        return None
+
     def players(self) -> tuple[Player, ...]:
         """The players and the tokens that each holds, in the order of the tokens."""
         return Player("alice", range(self.cut)), Player("bob", range(self.cut, self.length))

@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Collision
+from limen.core.certificate import Bound, Collision, ExactBound, WrongAnswer
 from limen.core.proof import Formal
 from limen.core.task import Task
+from limen.errors import counted
 
 if TYPE_CHECKING:
     from limen.model.predictor import Predictor
@@ -73,6 +74,11 @@ class Theorem(ABC):
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         """The inequality at these sizes, with the free sizes of the proof chosen well."""
 
+    def excluding(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | None:
+        """The inequality, where it says cannot: what a search over sizes asks for, many times."""
+        bound = self.bound(task, architecture, steps)
+        return bound if isinstance(bound, Bound) and bound.excludes else None
+
     def needs(self, task: Task) -> tuple[Need, ...]:
         """The theorem's requirements on any architecture for this task."""
         return ()
@@ -81,7 +87,7 @@ class Theorem(ABC):
         """An upper bound on accuracy, where the theorem has an average case and it is below 1."""
         return None
 
-    def refute(self, task: Task, model: Predictor) -> Collision | None:
+    def refute(self, task: Task, model: Predictor) -> Collision | WrongAnswer | None:
         """The proof, run on one model; None where it finds nothing, or is not constructive.
 
         It is the function `refute` of `refute.py` in the theorem's folder, loaded when it is run: what is
@@ -91,5 +97,22 @@ class Theorem(ABC):
         name = f"{folder.__name__}.refute"
         if not hasattr(folder, "__path__") or find_spec(name) is None:
             return None
-        pair: Collision | None = import_module(name).refute(task, model)
-        return pair
+        witness: Collision | WrongAnswer | None = import_module(name).refute(task, model)
+        return witness
+
+
+@dataclass(frozen=True)
+class ExactTheorem(Theorem):
+    """A theorem about exact arithmetic and an affine readout: its bounds are kept apart from all others."""
+
+    def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        counted(steps)
+        return NoStatement("it is about exact arithmetic and an affine readout", elsewhere=True)
+
+    @abstractmethod
+    def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
+        """The inequality at these sizes, for a stack that ends with `affine`."""
+
+    @abstractmethod
+    def says(self, bound: ExactBound) -> str:
+        """Both sides of its inequality in words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from limen.core.certificate import Bound, Fits, Machine
+from limen.core.certificate import Bound, ExactBound, Fits, Machine
 from limen.core.differences import Difference
 from limen.core.kernel import Accepted
 from limen.core.quantities import thought
@@ -20,8 +20,14 @@ class Answer(StrEnum):
 
     CAN = "can"
     CANNOT = "cannot"
+    CANNOT_EXACTLY = "cannot_in_exact_arithmetic"  # with an affine readout; rounding is not covered
     OPEN = "open"
     INCOMPLETE = "incomplete"  # no evidence, but not all that might give it was looked at
+
+    @property
+    def shown(self) -> str:
+        """The verdict as people read it."""
+        return "CANNOT in exact arithmetic" if self is Answer.CANNOT_EXACTLY else self.upper()
 
 
 @dataclass(frozen=True)
@@ -66,11 +72,18 @@ class Flip:
 def answer_of(evidence: Accepted | None, incomplete: bool = False) -> Answer:
     """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN; decided here and nowhere else.
 
+    A bound in exact arithmetic has a verdict of its own.
+
     INCOMPLETE instead of OPEN where something that might decide it could not be evaluated.
     """
     if evidence is None:
         return Answer.INCOMPLETE if incomplete else Answer.OPEN
-    return Answer.CANNOT if isinstance(evidence.certificate, Bound) else Answer.CAN
+    match evidence.certificate:
+        case Bound():
+            return Answer.CANNOT
+        case ExactBound():
+            return Answer.CANNOT_EXACTLY
+    return Answer.CAN
 
 
 class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
@@ -95,20 +108,21 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     believed: str | None  # of what is open: the conjecture that says no
     reason: str
     remarks: tuple[str, ...]
-    certificate: Bound | Fits | Machine | None
+    certificate: Bound | ExactBound | Fits | Machine | None
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case, and how it compares
     defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
     proof: str | None = None  # the Coq file that was written
     proof_by: str | None = None  # by which theorem of which file
     proof_missing: str | None = None  # why none was written, though it was asked for
-    unit: str | None = None  # of needs and has, both sides of the nearest inequality: bits, or tokens
+    unit: str | None = None  # of needs and has, both sides of the nearest inequality: bits, tokens, questions
     needs: int | None = None
     has: int | None = None
+    in_exact_arithmetic: str | None = None  # what would be ruled out if the readout were affine
 
     @property
     def headline(self) -> str:
-        return f"{self.verdict.upper()}  {self.task}  by  {self.architecture}{thought(self.steps)}"
+        return f"{self.verdict.shown}  {self.task}  by  {self.architecture}{thought(self.steps)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +139,9 @@ class Verdict(Result):
     evidence: Accepted | None = None
     construction: str | None = None  # whose weights they are, where the evidence is weights
     argued: tuple[Argued, ...] = ()
-    nearest: Bound | None = None  # of the inequalities that apply the tightest, whether or not it says CANNOT
+    nearest: Bound | ExactBound | None = (
+        None  # of the inequalities that apply the tightest, whether or not it says CANNOT
+    )
     remarks: tuple[str, ...] = ()  # what else was looked at
     flips: Flip | None = None
     ceiling: Ceiling | None = None
@@ -138,17 +154,20 @@ class Verdict(Result):
     proof: str | None = None  # the Coq file that was written
     proof_by: str | None = None  # by which theorem of which file
     proof_missing: str | None = None  # why none was written, though it was asked for
+    in_exact_arithmetic: str | None = None  # what would be ruled out if the readout were affine
 
     def __post_init__(self) -> None:
         if self.evidence is None:
             return
         certificate = self.evidence.certificate
-        if not isinstance(certificate, Bound | Fits | Machine):
+        if not isinstance(certificate, Bound | ExactBound | Fits | Machine):
             raise BadInput("weights alone say nothing about an architecture")
         if (certificate.task, certificate.architecture) != (self.task, self.architecture):
             raise BadInput(f"the certificate is about {certificate.task} by {certificate.architecture}")
         if isinstance(certificate, Bound) and certificate.steps != self.steps:
             raise BadInput(f"the certificate is about {certificate.steps} steps of chain of thought")
+        if isinstance(certificate, ExactBound) and self.steps:
+            raise BadInput("a bound in exact arithmetic is about one pass, without chain of thought")
         if isinstance(certificate, Fits) and certificate.steps > self.steps:
             raise BadInput(f"the weights take {certificate.steps} steps of chain of thought")
 
@@ -195,6 +214,7 @@ class Verdict(Result):
             unit=getattr(sides, "unit", None),
             needs=getattr(sides, "needs", None),
             has=getattr(sides, "has", None),
+            in_exact_arithmetic=self.in_exact_arithmetic,
         )
 
     @property
@@ -203,6 +223,6 @@ class Verdict(Result):
         return 1 if missed or self.proof_missing else 0
 
     @property
-    def _certificate(self) -> Bound | Fits | Machine | None:
+    def _certificate(self) -> Bound | ExactBound | Fits | Machine | None:
         certificate = self.evidence and self.evidence.certificate
-        return certificate if isinstance(certificate, Bound | Fits | Machine) else None
+        return certificate if isinstance(certificate, Bound | ExactBound | Fits | Machine) else None

@@ -1,7 +1,8 @@
 """(task, architecture) -> verdict: CANNOT by a theorem, CAN by weights or by counting, otherwise OPEN.
 
 Theorems and constructions only make certificates; what counts is what the kernel derives from them.  If it
-accepted both sides, one of them would be wrong, and that is an error, not a verdict.
+accepted both sides, one of them would be wrong, and that is an error, not a verdict.  CANNOT in exact
+arithmetic is a verdict of its own: weights that run do not contradict it, for they are rounded.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from limen.core.architecture import Architecture
+from limen.core.architecture import AffineEnd, Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.certificate import Bound, Fits, Machine
+from limen.core.certificate import Bound, ExactBound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.differences import differences
 from limen.core.kernel import Accepted, accept
 from limen.core.quantities import many, percent
 from limen.core.smallest import smallest
 from limen.core.task import Task
-from limen.core.theorem import Ceiling, NoStatement, Theorem
+from limen.core.theorem import Ceiling, ExactTheorem, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
 from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.decisions.conjectures import believed
@@ -99,8 +100,14 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
     cannot, can = known.cannot, known.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
-    by, evidence = (None, cannot) if cannot else can or (None, None)
+    exactly = None if steps else ruled_out_exactly(task, architecture)
+    by, evidence = (None, cannot) if cannot else can or (None, exactly)
     flips = smallest(task, size, lambda t: _reached(t, architecture, steps), known=cannot is not None)
+    note = None
+    if evidence is not None and evidence is exactly:  # what flips is of the same kind as the verdict
+        flips = _flips_exactly(task, architecture, size)
+    elif not steps:
+        note = _if_affine(task, architecture, size)
     return Verdict(
         task.spelled,
         architecture.spelled,
@@ -109,14 +116,15 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         evidence,
         by if evidence and isinstance(evidence.certificate, Fits) else None,
         () if evidence else known.argued,
-        next(iter(known.inequalities), None),
-        () if evidence else known.remarks(task),
+        _nearest(evidence, known),
+        () if evidence else (*known.remarks(task), *_silent_exactly(task, architecture)),
         flips and Flip(size, *flips),
         ceiling,
         None if evidence or known.argued else believed(task, architecture, steps),
         known.incomplete,
         differences(task, architecture),
         as_written=(str(task), str(as_written)),
+        in_exact_arithmetic=note,
     )
 
 
@@ -125,11 +133,61 @@ def ruled_out(
 ) -> Accepted | None:
     """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
     architecture = architecture.reaching(task.length + steps)
-    if by is not None:
-        known = dict(theorems())
-        return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
-    accepted = Known(_bounds(task, architecture, steps), {}).cannot
-    return accepted or Known({}, {}, _ceiling(task, architecture, steps)).cannot
+    every = dict(theorems())
+    names = every if by is None else by
+    bounds = {name: b for name in names if (b := excluding(every[name], task, architecture, steps))}
+    accepted = Known(dict(bounds), {}).cannot
+    if accepted is not None or by is not None:
+        return accepted
+    return Known({}, {}, _ceiling(task, architecture, steps)).cannot
+
+
+def ruled_out_exactly(task: Task, architecture: Architecture) -> Accepted | None:
+    """The evidence of CANNOT in exact arithmetic, the widest gap first; only for a stack with `affine`."""
+    bounds = [b for b in _exactly(task, architecture).values() if isinstance(b, ExactBound) and b.excludes]
+    return next((yes for b in sorted(bounds, key=_ratio) if isinstance(yes := accept(b), Accepted)), None)
+
+
+def _exactly(task: Task, architecture: Architecture) -> dict[str, ExactBound | NoStatement]:
+    """What each theorem about exact arithmetic says of one pass."""
+    exact = ((name, theorem) for name, theorem in theorems() if isinstance(theorem, ExactTheorem))
+    return {name: theorem.exact(task, architecture) for name, theorem in exact}
+
+
+def _silent_exactly(task: Task, architecture: Architecture) -> tuple[str, ...]:
+    """Remarks on theorems about exact arithmetic that do not exclude it."""
+    statements = _exactly(task, architecture).items()
+    about = [(name, b) for name, b in statements if isinstance(b, ExactBound) or not b.elsewhere]
+    return tuple(f"{name}: {said_exactly(b)}" for name, b in about)
+
+
+def _if_affine(task: Task, architecture: Architecture, size: str) -> str | None:
+    """At which size it is ruled out in exact arithmetic, if the readout is affine; None if at none."""
+    affine = architecture if architecture.end else Architecture(architecture.layers, AffineEnd())
+    if all(isinstance(b, NoStatement) for b in _exactly(task, affine).values()):
+        return None
+    flips = _flips_exactly(task, affine, size)
+    by = flips and ruled_out_exactly(task.resized(size, flips[0]), affine)
+    if not flips or not by or not isinstance(by.certificate, ExactBound):
+        return None
+    supposed = "" if architecture.end else "with an affine readout and "
+    where = f"at {size} = {many(flips[0])}, at any precision ({by.certificate.theorem})"
+    return f"{supposed}in exact arithmetic it is ruled out {where}"
+
+
+def _flips_exactly(task: Task, architecture: Architecture, size: str) -> tuple[int, int | None] | None:
+    """The smallest size that is ruled out in exact arithmetic, and the one below it."""
+
+    def out(t: Task) -> bool:
+        return ruled_out_exactly(t, architecture.reaching(t.length)) is not None
+
+    return smallest(task, size, out, known=out(task))
+
+
+def _nearest(evidence: Accepted | None, known: Known) -> Bound | ExactBound | None:
+    """The inequality of a verdict in exact arithmetic; else the tightest that applies."""
+    certificate = evidence and evidence.certificate
+    return certificate if isinstance(certificate, ExactBound) else next(iter(known.inequalities), None)
 
 
 def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
@@ -138,10 +196,13 @@ def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | 
     return way and way[1]
 
 
-def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
+def excluding(theorem: Theorem, task: Task, architecture: Architecture, steps: int = 0) -> Bound | None:
     """A theorem's excluding bound, not yet checked by the kernel; for searches, before `ruled_out`."""
-    bound = said_by(theorem, task, architecture)
-    return bound if isinstance(bound, Bound) and bound.excludes else None
+    try:
+        return theorem.excluding(task, architecture, steps)
+    except ModuleNotFoundError as error:  # `incomplete` says that it is left out
+        package(error)
+        return None
 
 
 def incomplete(task: Task, architecture: Architecture) -> bool:
@@ -164,8 +225,8 @@ def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bou
 
 
 def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
-    statements = (said_by(theorem, task, architecture, steps) for _, theorem in theorems())
-    if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
+    statements = (excluding(theorem, task, architecture, steps) for _, theorem in theorems())
+    if any(b is not None and isinstance(accept(b), Accepted) for b in statements):
         return True
     return _ceiling(task, architecture, steps) is not None
 
@@ -243,7 +304,7 @@ def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: in
         return None
 
 
-def _ratio(b: Bound) -> float:
+def _ratio(b: Bound | ExactBound) -> float:
     """log₂(has / needs), for numbers that may be too large for a float."""
     needs, has, _ = b.sides or (0, 0, "")
     return math.log2(has + 1) - math.log2(needs + 1)
@@ -266,6 +327,15 @@ def said_of(b: Bound | NoStatement) -> str:
     return f"the task needs {needs} bits, the architecture holds {has}{condition}"
 
 
+def said_exactly(b: ExactBound | NoStatement) -> str:
+    """Both sides of an inequality in exact arithmetic in words, or why there is none."""
+    if isinstance(b, NoStatement):
+        return f"does not apply: {b.reason}"
+    theorem = dict(theorems())[b.theorem]
+    assert isinstance(theorem, ExactTheorem)  # no other makes such a bound
+    return theorem.says(b)
+
+
 def _unchecked(b: Bound | NoStatement) -> str:
     """`said_of` beside an OPEN verdict: an excluding inequality is one that the kernel did not accept."""
     excludes = isinstance(b, Bound) and b.excludes
@@ -276,6 +346,8 @@ def _reason(evidence: Accepted | None, by: str | None, known: Known) -> str:
     match evidence and evidence.certificate:
         case Bound() as b:
             return f"{b.theorem}: {said_of(b)}"
+        case ExactBound() as b:
+            return f"{b.theorem}: {said_exactly(b)}"
         case Fits() as f:
             margin = float(Fraction(f.margin))
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"

@@ -17,7 +17,7 @@ from limen.core.certificate import Fits, Solves
 from limen.core.construction import Construction
 from limen.core.kernel import Accepted, Files, accept
 from limen.core.mixer import Mixer
-from limen.core.numbers import Precision
+from limen.core.numbers import Float, Precision
 from limen.core.quantities import plural
 from limen.core.verdict import Argued
 from limen.errors import BadInput, counted
@@ -26,11 +26,12 @@ from limen.model.files import written
 from limen.model.model import Frame
 
 _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at most so many bits per number
-_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h is counted
+_MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; h is counted
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
-_KEPT = 32  # constructions whose files are remembered
+_KEPT, _FRAMES = 32, 256  # constructions whose files, and whose frames, are remembered: a design has 60 kinds
 _LOOKED_AT = 2**24  # weights that the kernel is asked about: some seconds
-_LEAST = 2.0**-40  # margins below it the kernel has never derived: it would look for minutes, and refuse
+_LEAST = 2.0**-40  # margins below it, or below the rounding of 1, the kernel has never derived: it would look
+# for up to minutes, and refuse.  It keeps one error for all rows of a table, that of the largest.
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,12 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
     return Offer(construction, encoder, name)
 
 
-@lru_cache(maxsize=_KEPT)  # with 131,072 levels of brackets it takes a second, and every step of thought asks
+@lru_cache(maxsize=_FRAMES)  # 131,072 levels of brackets take a second, and every step of thought asks
 def _frame(construction: Construction) -> Frame:
     return construction.frame()
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_FRAMES)
 def _seeing(construction: Construction) -> Frame | None:
     return as_encoder(_frame(construction))
 
@@ -108,21 +109,30 @@ def _bits(precision: str) -> int:
     return next((bits for bits, name in _FORMATS.items() if name == precision), 0)
 
 
-@lru_cache(maxsize=1024)
-def solves(offered: Offer) -> Solves | str:
-    """The certificate that its weights are right on every input, or why the kernel derives none."""
+def unasked(offered: Offer) -> str | None:
+    """Why the kernel is not asked about such weights, which is known at once; None if it is."""
     construction = offered.construction
-    hints = construction.hints()
-    if hints is None:
+    if construction.hints() is None:
         return "the kernel has no rule for these weights"
     count = sum(math.prod(shape) for shape in frame_of(offered).shapes().values())
     if count > _LOOKED_AT:
         return f"{count:,} weights are too many for the kernel, which is asked about at most {_LOOKED_AT:,}"
-    predicted = construction.margin(Precision.parse(offered.precision))
+    precision = Precision.parse(offered.precision)
+    predicted = construction.margin(precision)
     if predicted is None:  # who knows no proof offers none; the kernel is not there to look for one
         return f"its own proof gives no margin in {offered.precision}"
-    if predicted < _LEAST:
+    if predicted < max(_LEAST, 2.0**-precision.t if isinstance(precision, Float) else 0.0):
         return f"a margin of {predicted:.3g} is too small for the kernel's rules, so it was not asked"
+    return None
+
+
+@lru_cache(maxsize=1024)
+def solves(offered: Offer) -> Solves | str:
+    """The certificate that its weights are right on every input, or why the kernel derives none."""
+    construction, hints = offered.construction, offered.construction.hints()
+    if (reason := unasked(offered)) is not None:
+        return reason
+    assert hints is not None  # else it is not asked
     from limen_check.can.fits import derived  # loaded by those who ask about weights alone
 
     try:
@@ -196,6 +206,7 @@ def _placed(wanted: tuple[Layer, ...], there: Architecture) -> list[Part] | None
     return used
 
 
+@lru_cache(maxsize=1024)  # a search looks at thousands of stacks of a few kinds of layers
 def _held(wanted: Layer, there: Layer) -> list[Part] | None:
     """The parts of a layer that hold the wanted ones, or None; each head is used once.
 

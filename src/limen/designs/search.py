@@ -14,7 +14,7 @@ only stacks that would then be on the front are held against the theorems.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -36,6 +36,8 @@ from limen.mixers.softmax import Softmax
 
 if TYPE_CHECKING:
     from limen.designs.report import DesignReport
+
+_TOLD = 1024  # stacks between two lines on how far the search has come
 
 
 class Judged(NamedTuple):
@@ -150,14 +152,16 @@ def headline(tasks: Iterable[str], left: int, looked_at: int) -> str:
     return f"{' and '.join(tasks)}: {plural(left, 'stack')} left of {looked_at:,} compared"
 
 
-def design(wish: Wish) -> Design:
-    """The design for a wish, by a search without randomness."""
+def design(wish: Wish, progress: Callable[[str], None] = lambda text: None) -> Design:
+    """The design for a wish, by a search without randomness; `progress` gets lines on how far it is."""
     priced = [(c, of_counts(c.counts, wish.width, wish.context)) for c in candidates(wish)]
     priced.sort(key=lambda pair: pair[1])  # stable: of equal costs the plainer order first
     front: list[FrontRow] = []
     killed: list[Killed] = []
     everything = (Standing.CAN,) * len(wish.tasks)
-    for candidate, price in priced:
+    for i, (candidate, price) in enumerate(priced):
+        if i % _TOLD == 0:
+            progress(f"{i:,} of {len(priced):,} stacks compared, {len(front)} left")
         if any(row.beats(price, everything) for row in front) or not _promising(
             wish, candidate, price, front
         ):

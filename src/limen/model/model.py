@@ -53,6 +53,10 @@ class Frame:
 
     def __post_init__(self) -> None:
         at_least(self, width=1, answers=1)
+        if self.architecture.end is not None:
+            raise BadInput(
+                f"{self.architecture}: a model has its own readout; leave out {self.architecture.end}"
+            )
         if any(part.kv is not None for layer in self.architecture.layers for part in layer.parts):
             raise BadInput(f"{self.architecture}: shared keys and values are counted, but cannot be run yet")
         if any(layer.times > 1 for layer in self.architecture.layers):

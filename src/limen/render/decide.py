@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from limen.core.certificate import Bound, Fits
+from limen.core.certificate import Bound, ExactBound, Fits
 from limen.core.quantities import many, percent
 from limen.render.words import inequality
 
@@ -26,6 +26,7 @@ def lines_of(report: DecideReport) -> list[str]:
     lines += [f"  {report.believed}"] if report.believed else []
     lines += [f"  {line}" for line in report.incomplete]
     lines.append(f"  {_flip(report)}")
+    lines += [f"  {report.in_exact_arithmetic}"] if report.in_exact_arithmetic else []
     if report.ceiling is not None:
         lines.append(f"  on random inputs no weights are right on more than {percent(report.ceiling)}")
         lines.append(f"    ({report.ceiling_reason})")
@@ -37,6 +38,11 @@ def _precision(certificate: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
     if isinstance(certificate, Bound) and certificate.unit == "tokens":
         return ["this holds at every width, every precision and for every index"]
+    if isinstance(certificate, ExactBound):
+        return [
+            "rounding in the read, an MLP, a gate or a norm on the output, "
+            "or a bias after a norm is not covered"
+        ]
     if isinstance(certificate, Bound):
         return ["p counts the bits of every number that crosses the cut, including accumulators"]
     if isinstance(certificate, Fits):

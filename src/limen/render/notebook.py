@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from limen.tables.report import CellReport, TableReport
 
 _COLOUR = {Answer.CAN: "#1b9e5a", Answer.CANNOT: "#d4452b", Answer.OPEN: "#8a8f98"}
-_COLOUR |= {Answer.INCOMPLETE: _COLOUR[Answer.OPEN]}
+_COLOUR |= {Answer.INCOMPLETE: _COLOUR[Answer.OPEN], Answer.CANNOT_EXACTLY: "#b8860b"}
 _SHOWN = 120  # characters of a field of a certificate
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from limen.render.table import SIGN
 
 if TYPE_CHECKING:
     from limen.core.verdict import Answer
+
+_QUIET = 2.0  # seconds without a word
 
 
 @contextmanager
@@ -42,3 +45,18 @@ def cells_bar(watched: bool) -> Iterator[Callable[[str, Answer, int, int], None]
                 sys.stderr.write(f"{done}/{total} cells\n")
 
         yield told
+
+
+def steps_line(watched: bool) -> Callable[[str], None]:
+    """A function that prints a line on standard error, at most one in two seconds."""
+    start = spoke = time.monotonic()
+
+    def told(text: str) -> None:
+        nonlocal spoke
+        now = time.monotonic()
+        if watched and now - spoke >= _QUIET:
+            sys.stderr.write(f"{now - start:.0f} s: {text}\n")
+            sys.stderr.flush()
+            spoke = now
+
+    return told

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from limen.tables.report import CellReport, ColumnReport, RowReport, TableReport
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?", Answer.INCOMPLETE: "…"}
+SIGN |= {Answer.CANNOT_EXACTLY: "⊘"}  # of a verdict alone: no cell of a table supposes a readout
 CHECKED, ARGUED, BELIEVED = "∎", "ᵃ", "ᶜ"
 LEARNED = {Outcome.LEARNED: "ᴸ", Outcome.NOT_LEARNED: "ᴺ"}
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", None: ""}

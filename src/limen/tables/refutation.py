@@ -103,7 +103,7 @@ def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] |
             None if proof.witness is None else (proof.witness, "found by the indistinguishable decomposition")
         )
     by_the_proof = lookup("theorems", theorem, Theorem)().refute(task, model)
-    if by_the_proof is not None:
+    if isinstance(by_the_proof, Collision):
         return by_the_proof, f"found by the proof of {theorem}, run on this model"
     pair = ToldAlike().search(Target(task, model)).witness
     how = "found by comparing the messages in the conversation of the proof"

@@ -3,13 +3,14 @@
 from functools import lru_cache
 from math import comb
 
-from flint import ctx, fmpz
+from flint import arb, ctx, fmpz
 
 from limen.core.bits import Count, floor_bits, log2, log2_binomial, power_bits
 
 _WRITTEN = 2**14  # bits of a number that is written out
 _GAMMA = 1024  # bits of n up to which C(n,k) is taken by the Γ function
 _SUMMED = 4096  # terms of a sum
+_TERMS = 64  # beside the largest one of a sum that is too long
 
 
 def power_and(b: int, e: int, extra: int, formula: str) -> Count:
@@ -45,14 +46,14 @@ def subsets(m: int, most: int, formula: str) -> Count:
     if total is not None:
         return Count.of(total, formula)
     half = m - 1 if 2 * most >= m else 0  # from the middle on, half of all sets are among them
-    return Count(((2, max(half, largest(m, most, signs=1))),), formula, exact=False)
+    return Count(((2, max(half, log_of_sum(m, most, signs=1))),), formula, exact=False)
 
 
 @lru_cache(maxsize=2**10)  # the search for the flip asks for the same row again and again
 def signed_subsets(m: int, most: int, signs: int) -> int | None:
     """Σ_{s=1}^{most} C(m,s)·signs^s, None where that is too large to be written."""
     most = min(most, m)
-    if most > _SUMMED or largest(m, most, signs) > _WRITTEN:
+    if most > _SUMMED or log_of_sum(m, most, signs) > _WRITTEN:
         return None
     total, term = 0, 1
     for s in range(1, most + 1):
@@ -61,7 +62,21 @@ def signed_subsets(m: int, most: int, signs: int) -> int | None:
     return total
 
 
-def largest(m: int, most: int, signs: int) -> int:
-    """⌊log₂⌋ of the largest C(m,s)·signs^s, s ≤ most, or one less; signs is 1 or 2."""
+def log_of_sum(m: int, most: int, signs: int) -> int:
+    """⌊log₂ Σ_{s=1}^{most} C(m,s)·signs^s⌋, or less: of a long sum the largest terms; signs is 1 or 2.
+
+    Each term follows from the one beside it: C(m,s+1)/C(m,s) = (m-s)/(s+1).
+    """
     peak = min(most, signs * (m + 1) // (signs + 1))  # the terms grow up to here
-    return log_binomial(m, peak) + peak * (signs - 1)
+    if m.bit_length() > _GAMMA:
+        return log_binomial(m, peak) + peak * (signs - 1)
+    with ctx.workprec(128 + 2 * m.bit_length()):
+        total = up = down = arb(1)
+        for s in range(peak, min(most, peak + _TERMS)):
+            up *= arb(fmpz((m - s) * signs)) / fmpz(s + 1)
+            total += up
+        for s in range(peak, max(1, peak - _TERMS), -1):
+            down *= arb(fmpz(s)) / fmpz((m - s + 1) * signs)
+            total += down
+        bits = log2_binomial(m, peak) + peak * (signs - 1) + total.log() / arb.const_log2()
+        return max(floor_bits(bits), 0)

@@ -136,6 +136,10 @@ class Composition(Shaped):
         z_0, w = range(self.cut, self.cut + 1), range(self.cut + 1, self.length)
         return *tables, Player("z_0", z_0), Player("w", w)
 
+    def free(self, known: int = 0) -> int:
+        """Any entry of z_L, while there are two values; the cut is behind z_L."""
+        return max(self.N(self.L - 1) - known, 0) if self.answers > 1 else 0
+
     def rows(self, t: int) -> Count:
         """N^t inside the first table, N = N_{L-1}; N^N at the ends of tables; N^(N/m) when z_0 is known.
 

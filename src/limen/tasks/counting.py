@@ -82,6 +82,10 @@ class Counting(Shaped):
         legal = (k >= 1) & (k <= self.n)
         return np.column_stack([s[legal], k[legal]])
 
+    def free(self, known: int = 0) -> int:
+        """Whether a symbol is there, but for one that fills up; the threshold is 1."""
+        return max(min(self.n - known, self.S - 1), 0)
+
     def rows(self, t: int) -> Count:
         """The counts of the symbols: t as a sum of S of them.  When s is known, its own count, 0 … n."""
         if t > self.n:

@@ -77,6 +77,10 @@ class Disjointness(TwoStrings):
         """Each single element, and everything that is not in a."""
         return np.vstack([np.eye(self.n, dtype=np.int64), 1 - prefix])
 
+    def free(self, known: int = 0) -> int:
+        """Any a_i: b has a single 1."""
+        return max(self.n - known, 0)
+
     def rows(self, t: int) -> Count:
         """All of a that was read; then what b may still meet of it, and that it met something."""
         if t <= self.n:

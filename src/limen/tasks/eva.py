@@ -67,6 +67,10 @@ class Eva(Task):
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.n)[:, None]
 
+    def free(self, known: int = 0) -> int:
+        """Any f(i), while there are two values."""
+        return max(self.n - known, 0) if self.n > 1 else 0
+
     def rows(self, t: int) -> Count:
         """All n^t tables f(0) … f(t-1)."""
         return Count(((self.n, t),), "n^t")

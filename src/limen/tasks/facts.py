@@ -177,6 +177,10 @@ class Facts(Shaped):
             raise foreign
         return tokens
 
+    def free(self, known: int = 0) -> int | None:
+        """Those of `composition`."""
+        return self.composition.free(known)
+
     def rows(self, t: int) -> Count:
         return self.composition.rows(t)
 

@@ -78,6 +78,10 @@ class Index(Shaped):
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.n)[:, None]
 
+    def free(self, known: int = 0) -> int:
+        """Any symbol."""
+        return max(self.n - known, 0)
+
     def rows(self, t: int) -> Count:
         """All S^t strings s_0 … s_{t-1}."""
         return Count(((self.S, t),), "S^t")

@@ -3,18 +3,21 @@ r"""Match3, any three tokens: given x_1 … x_n, are there i < j < k with x_i + 
     n = 4, M = 13:   3 5 1 9   ->   3 + 1 + 9 = 13, so 1
 
 The 3-Sum of [sanford2023] as it stands there; `three_sum` asks for triples through the last token.  They show
-that one layer needs Ω(n/log log n) bits and conjecture that several layers do not do it efficiently either:
-no theorem here speaks of it, and no construction.
+that one layer needs Ω(n/log log n) bits and conjecture that several layers do not do it efficiently either.
+Here one layer needs about n·log₂(M/n) bits (one_layer_cut).  Of several layers no theorem speaks, and there
+is no construction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from limen.core.arrays import Generator, NDArray, np
+from limen.core.bits import Count
 from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled
 from limen.errors import at_least
+from limen.tasks._counts import subsets
 from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import exists
 from limen.tasks._shape import InputShape
@@ -86,6 +89,21 @@ class Match3(ModularSums):
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]
+
+    def rows(self, t: int) -> Count:
+        """At least Σ_{s=1}^{min(t,n-2)} C(K,s) + [t ≥ 3], K = ⌊(M-1)/4⌋.
+
+        A prefix is a set A of values in 1 … K, and 2K if only one token is to come.  M-2K-a asks with 2K
+        whether a is in A; before it come repetitions of what the other of two sets holds.  Or there is a
+        triple already.
+        """
+        K, sizes = (self.M - 1) // 4, min(t, self.n - 2)
+        if t == 0:
+            return Count.of(1, "1")
+        sets = subsets(K, sizes, "Σ_{s=1}^{min(t,n-2)} C(K,s) + [t ≥ 3], K = ⌊(M-1)/4⌋")
+        if t < 3 or sets.value is None:
+            return replace(sets, exact=False)
+        return Count.of(sets.value + 1, sets.formula, exact=False)
 
     @classmethod
     def examples(cls) -> tuple[Match3, ...]:

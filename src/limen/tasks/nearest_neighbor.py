@@ -220,6 +220,10 @@ class NearestNeighbor(Shaped):
         """How many directions the points have: those of v without a common divisor."""
         return _primitive(self.D, self.g)
 
+    def free(self, known: int = 0) -> int:
+        """Any label, while the points can have different directions; points that fill up share one more."""
+        return max(min(self.n - -(-known // 2), self.directions - 1), 0)
+
     def rows(self, t: int) -> Count:
         """At least 2 for each label read, as long as the points can have different directions.
 

@@ -129,6 +129,10 @@ class Recall(Shaped):
         window = (np.arange(n)[:, None] + np.arange(self.q)) % n  # (n, q)
         return np.take(prefix[0::2], window)
 
+    def free(self, known: int = 0) -> int:
+        """Any value; a key and its value are two tokens."""
+        return max(self.n - -(-known // 2), 0)
+
     def rows(self, t: int) -> Count:
         """V for each value read, the keys being fixed; after the cut, for each that was not asked for."""
         return Count(((self.V, min(t // 2, 3 * self.n - t)),), "V^min(⌊t/2⌋, 3n-t)", exact=False)

@@ -128,6 +128,10 @@ class Retrieval(Shaped):
         a = np.arange(self.keys) if self.absent else prefix // self.V
         return (self.keys * self.V + a)[:, None]
 
+    def free(self, known: int = 0) -> int:
+        """Any value, while there are two; the keys are the same in all prefixes."""
+        return max(self.n - known, 0) if self.V > 1 else 0
+
     def rows(self, t: int) -> Count:
         """V^t, for every choice of values under fixed keys; with `absent` as many for each set of keys.
 

@@ -91,6 +91,10 @@ class SparseAverage(Shaped):
         """(count,) -> (count, q): q positions in a row from the given ones on, around the end, in order."""
         return np.sort((first[:, None] + np.arange(self.q)) % self.n, axis=1)
 
+    def free(self, known: int = 0) -> int:
+        """Any z_i but at q-1 places, which are 0 and always asked for."""
+        return max(self.n - max(known, self.q - 1), 0)
+
     def rows(self, t: int) -> Count:
         """2^t if q < n: sums over all sets of q positions tell any two z apart; the number of +1 if q = n.
 

@@ -66,6 +66,10 @@ class ThreeSum(ModularSums):
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]
 
+    def free(self, known: int = 0) -> int:
+        """w = 2m-1, then any set of values below m ≤ (M+1)/3 but one that fills up: -(w+a) asks for a."""
+        return max(min(self.n - 1 - known, (self.M + 1) // 3 - 1), 0)
+
     def rows(self, t: int) -> Count:
         """At least Σ_{s=1}^{min(t',m)} C(m,s), m = ⌊(M+1)/3⌋, t' = t if a token w is still to come, else t-1.
 

@@ -70,6 +70,10 @@ class TwoSum(ModularSums):
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]
 
+    def free(self, known: int = 0) -> int:
+        """Any set of values but one, which fills up and is not asked for."""
+        return max(min(self.n - known, self.M - 1), 0)
+
     def rows(self, t: int) -> Count:
         """The sets of 1 to t values; a value in one of two sets alone is the query, and comes no more."""
         if t == 0:

@@ -18,7 +18,7 @@ from limen.core.bits import Count
 from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, balanced
 from limen.errors import at_least
-from limen.tasks._counts import largest, signed_subsets
+from limen.tasks._counts import log_of_sum, signed_subsets
 from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import draw, exists, near_misses
 from limen.tasks._shape import InputShape
@@ -70,6 +70,10 @@ class TwoSumAny(ModularSums):
             fill = np.where(asking == -lone % M, fill, lone)
         return np.column_stack([asking] + [fill] * (self.length - self.cut - 1))
 
+    def free(self, known: int = 0) -> int:
+        """Any set of values below M/2 but one that fills up; all later tokens are -v."""
+        return max(min(self.cut - known, (self.M - 1) // 2 - 1), 0)
+
     def rows(self, t: int) -> Count:
         """Every set of values without a pair that t tokens can have; from two tokens on, that there is one.
 
@@ -82,8 +86,9 @@ class TwoSumAny(ModularSums):
         total = comb(e, t) + (t >= 2)
         for z in range(min(e, t - 1) + 1):
             couples = signed_subsets(h, t - z, signs=2)
-            if couples is None:
-                return Count(((2, largest(h, t - z, signs=2)),), formula, exact=False)
+            if couples is None:  # any of the e, or none, with t - e or t others
+                bits = max(e + log_of_sum(h, t - e, signs=2), log_of_sum(h, t, signs=2))
+                return Count(((2, bits),), formula, exact=False)
             total += comb(e, z) * couples
         return Count.of(total, formula)
 

@@ -102,7 +102,8 @@ def read_stack(architecture: Architecture) -> stacks.Architecture:
         made = {layer: _layer(layer) for layer in architecture.counted}
         layers = tuple(made[layer] for layer in architecture.layers)
         counted = [(part, times) for layer, times in architecture.counted.items() for part in made[layer]]
-        return stacks.Architecture(layers, counted)
+        end = architecture.end
+        return stacks.Architecture(layers, counted, None if end is None else end.norm)
 
 
 def _layer(layer: Layer) -> tuple[stacks.Part, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from limen.core.architecture import Architecture, Layer
+from limen.core.certificate import Bound
 from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.decisions.decide import decide
@@ -31,7 +32,7 @@ def limits(task: str, architecture: str, steps: int = 0) -> Limits:
     """The limits of a stack as it was trained, with so many steps of chain of thought."""
     what, stack = Task.parse(task), _as_trained(Architecture.parse(architecture))
     verdict = decide(what, stack, steps)
-    needs = None if verdict.nearest is None else verdict.nearest.needs_bits
+    needs = verdict.nearest.needs_bits if isinstance(verdict.nearest, Bound) else None
     ceiling = None if verdict.ceiling is None else float(verdict.ceiling.accuracy)
     return Limits(stack.state_bits(what.cut), needs, verdict.answer is Answer.CANNOT, ceiling)
 

@@ -16,8 +16,9 @@ from limen_check.record import enter, entered, recorded
 from limen_check.text import Call, Value, parse_stack
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
-_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
+_MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; heads are counted
 _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
+_AFFINE = ("linear", "binary")  # readouts that are affine maps
 _derived: dict[tuple[str | int, ...], tuple[Fraction, frozenset[str]]] = {}
 
 
@@ -51,13 +52,15 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
 
     entered(architecture.read)
     architecture.read(c["architecture"])  # also what is not used has to exist
+    text, norm = architecture.ending(c["architecture"])
+    need(norm is None or _affine(model, norm), "this model's readout is not affine in this way")
     need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
     length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
-    for part in (part for layer in parse_stack(c["architecture"]) for part in layer):
+    for part in (part for layer in parse_stack(text) for part in layer):
         reads = part.name != "log_linear" or max(length - 1, 0).bit_length() < _size(part, "levels")
         need(reads, "a text beyond the levels of a part, though it is not used")
     sentence, wanted = check_solves(c, model), parse_stack(model.header["architecture"])
-    left, bits = iter(parse_stack(c["architecture"])), []
+    left, bits = iter(parse_stack(text)), []
     for i, layer in enumerate(wanted):  # each in the first one left that holds it
         apart = _apart(model, i, len(layer))
         held = next((b for b in (_held(layer, other, apart) for other in left) if b is not None), None)
@@ -66,6 +69,17 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
     name = next((name for least, name in _FORMATS if least <= min(bits, default=16)), None)
     need(name == c["precision"], f"numbers there are {name or 'too short'}, not {c['precision']}")
     return f"{c['architecture']} can: {sentence}"
+
+
+def _affine(model: Model, norm: bool) -> bool:
+    """Whether only a residual sum, the norm or none, and an affine map follow the model's last mixer.
+
+    Behind the norm nothing is added; `binary` adds its own constants.
+    """
+    h = model.header
+    if any(h["locals"][-1:]) or h["norm"] is not norm or h["readout"].partition("(")[0] not in _AFFINE:
+        return False
+    return not norm or (h["readout"] == "linear" and not any(model.weights["readout.u"].numbers))
 
 
 def _apart(model: Model, layer: int, parts: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from limen_check.can.rational import Rational
 from limen_check.can.state import State
 from limen_check.can.tasks import Class, Decision, Number, Piece
-from limen_check.can.vectors import ONE, ZERO, Form, Format, Interval, Vec, level
+from limen_check.can.vectors import ONE, ZERO, Form, Format, Interval, Joint, Vec, level
 from limen_check.files import Refused, expect, need
 from limen_check.text import parse_call
 
@@ -147,7 +147,8 @@ def _linear(state: State, c: Class) -> Fraction:
     )
     if c.name in state.spec.wrong:
         return logits[0].ends[0] - max(logits[a].ends[1] for a in range(1, state.spec.answers))
-    named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
+    fields = [n for name in logits.terms for n in (name.fields if isinstance(name, Joint) else (name,))]
+    named = {state.plain(n, c): n for n in fields if isinstance(n, Number)}
     ways = [way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()]
     need(ways, "the logits do not read what decides")
     numbers, margins = [named[n] for n in ways[0].numbers], []

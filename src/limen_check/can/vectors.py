@@ -38,8 +38,9 @@ def exponent(x: Fraction) -> int:
 
 def above(x: Fraction) -> Fraction:
     """A number of at most 32 bits that is at least x ≥ 0: keeps denominators short."""
-    unit = power(exponent(x) - 31)
-    return ceil(x / unit) * unit
+    e = exponent(x) - 31
+    n, d = x.numerator << max(0, -e), x.denominator << max(0, e)
+    return -(-n // d) * power(e)
 
 
 _ROOTS = [power(-40) * (int(2 ** (40 + i / 32)) + 2) for i in range(32)]
@@ -106,7 +107,14 @@ class Column:
 
     def __init__(self, levels: Sequence[Fraction], at: Sequence[int]) -> None:
         self.levels, self.at, self.fixed = levels, at, len(levels) == 1
-        self.least, self.most = min(levels), max(levels)
+
+    @cached_property
+    def least(self) -> Fraction:
+        return min(self.levels)
+
+    @cached_property
+    def most(self) -> Fraction:
+        return max(self.levels)
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> "Column":
@@ -120,6 +128,8 @@ class Column:
         vary = [(column, w) for column, w in parts if not column.fixed]
         if len(vary) < 2:
             column, w = vary[0] if vary else (parts[0][0], ZERO)
+            if w == ONE and not moved:
+                return column
             return cls([v * w + moved for v in column.levels], column.at)
         rows = list(zip(*(column.at for column, _ in vary), strict=True))
         scaled = [[v * w for v in column.levels] for column, w in vary]

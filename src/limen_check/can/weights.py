@@ -35,6 +35,10 @@ def _mixer(name: str) -> Mixer:
             from limen_check.can.rules import sparse
 
             mixer = sparse.shapes, sparse.block_sparse
+        case "top_k":
+            from limen_check.can.rules import chosen
+
+            mixer = chosen.shapes, chosen.top_k
         case "linear" | "gated_linear" | "log_linear":
             from limen_check.can.rules import linear
 

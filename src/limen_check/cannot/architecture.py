@@ -105,11 +105,13 @@ class Architecture(NamedTuple):
     # Layers in sequence, parts of a layer side by side, and how often each part stands in it.
     layers: tuple[tuple[Part, ...], ...]
     counted: list[tuple[Part, int]]
+    affine: bool | None = None  # whether a norm stands before the affine readout; None: any readout
 
 
 @lru_cache(maxsize=64)
 def read(text: str) -> Architecture:
     """Reads the text form: every size is spelled."""
+    text, affine = ending(text)
     stack = parse_stack(text)
     made = {id(calls): tuple(map(_part, calls)) for calls in {id(calls): calls for calls in stack}.values()}
     layers, times = tuple(made[id(calls)] for calls in stack), Counter(map(id, stack))
@@ -118,7 +120,20 @@ def read(text: str) -> Architecture:
     counted = any(part.times > 1 for layer in made.values() for part in layer)
     shared = any(part.kv is not None for layer in made.values() for part in layer)
     expect(not (counted and shared), "kv names a layer by its place: then all layers have to be written out")
-    return Architecture(layers, [(part, times[key]) for key, layer in made.items() for part in layer])
+    counts = [(part, times[key]) for key, layer in made.items() for part in layer]
+    return Architecture(layers, counts, affine)
+
+
+def ending(text: str) -> tuple[str, bool | None]:
+    """The layers of a text, and whether a norm stands before the affine readout that it ends with, if any.
+
+    Such a readout is a restriction: what no weights do with any readout none do with this one.
+    """
+    for norm in (False, True):
+        word = f",affine(norm={str(norm).lower()})"
+        if text.endswith(word):
+            return text.removesuffix(word), norm
+    return text, None
 
 
 def _part(call: Call) -> Part:

@@ -13,11 +13,11 @@ from limen_check.cannot.rows import directions, without_pairs
 from limen_check.files import need
 
 
-def _layer(case: Case) -> dict[str, Any]:
+def _layer(case: Case, *routes: str) -> dict[str, Any]:
     layers = case.architecture.layers
     alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "block_sparse"
     need(alone and layers[0][0].said is None, "it is about one layer of block_sparse alone, with its sizes")
-    need(case.steps == 0 and case.route == "", "it is about one pass, and has no routes")
+    need(case.steps == 0 and case.route in routes, f"it is about one pass; its routes are {routes}")
     return layers[0][0].sizes
 
 
@@ -27,8 +27,16 @@ def block_cut(case: Case) -> Sides:
     The last token is always the same, so she knows its query.  Of each head she tells maximum, normaliser and
     sums of her messages, and of her k best blocks score, place and the same of their tokens.  A block that k
     of her own are ahead of is not opened, whatever Bob holds.
+
+    search: h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1)) ≥ log₂ of a fooling set.  They find out by bisection
+    how many of hers are opened, then she tells one sum over all of these.
     """
-    a, name = _layer(case), case.task.name
+    a, name = _layer(case, "", "search"), case.task.name
+    if case.route == "search":
+        need(name in _PAIRS and not case.sizes, f"no large fooling set of {name} in whole blocks is known")
+        blocks, needs = _PAIRS[name](case, a["B"], **case.task.sizes)
+        questions = a["k"].bit_length() * (a["p"] + blocks.bit_length() + 1)
+        return Sides(a["h"] * (2 * (a["d"] + 2) * a["p"] + questions), needs)
     need(name in _ROWS, f"it has no inputs of {name} in whole blocks")
     need(set(case.sizes) == ({"k"} if name == "is_tree" else set()), "only is_tree has a free size, k")
     blocks, needs = _ROWS[name](case, a["B"], **case.task.sizes | case.sizes)
@@ -88,6 +96,23 @@ _ROWS: dict[str, Callable[..., tuple[int, int]]] = {
 }  # fmt: skip
 
 
+def _strings(case: Case, B: int, n: int) -> tuple[int, int]:
+    """(a, a) of equality, (a, its complement) of disjointness; b_n = 1 is last, and fixes a_n."""
+    a = _first(n, B)
+    return a, a * B - (a * B == n)
+
+
+def _signs(case: Case, B: int, n: int, M: int) -> tuple[int, int]:
+    """q = 0: i or -i for each i ≤ u, Alice and Bob alike: no two sum to 0 iff they are."""
+    a = _first(n // 2, B)
+    return a, min(a * B, (M - 1) // 2)
+
+
+_PAIRS: dict[str, Callable[..., tuple[int, int]]] = {  # fooling sets; brackets: (w, w), as rows
+    "equality": _strings, "disjointness": _strings, "dyck": _dyck, "three_sum": _signs,
+}  # fmt: skip
+
+
 def block_labels(case: Case) -> Sides:
     """hp(⌊(2n+1)/B⌋ + 2(d+2)) ≥ n(1 - (2^{hp}-1)/(m-1)), if a token's score is one of 2^p numbers,
     and a block's a function of its tokens'.
@@ -97,7 +122,7 @@ def block_labels(case: Case) -> Sides:
     there are far; Bob puts a near one at a place of his choice.  No score changes, so Alice, who has the
     labels, tells the scores of all blocks and the sums of both softmaxes, and Bob knows each label there.
     """
-    a = _layer(case)
+    a = _layer(case, "")
     need(case.task.name == "nearest_neighbor" and not case.sizes, "it is about points and their labels")
     n, told = case.task.sizes["n"], a["h"] * a["p"]
     m = cosines(case.task.sizes["g"])

@@ -143,6 +143,8 @@ FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), BETWEEN),  # opens, or always no
         # 0 is last, Bob has one
         "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),
+        # 2K is last, Alice's are up to K, Bob's one M-2K-a makes a triple iff she has a; or three 0
+        "match3": lambda case, n, M: (subsets((M - 1) // 4, n - 2, int(n > 4)).bits(), n - 2),
         "counting": lambda case, n, S: (subsets(S, n, 0).bits(), n),  # threshold 1
         "is_tree": _rooted,
     },
@@ -275,6 +277,7 @@ def check_bound(c: Mapping[str, Any]) -> str:
 def check_machine(c: Mapping[str, Any]) -> str:
     """The sentence that is proved: two stages of ReLU follow any table over numbers 0 and 1."""
     task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
+    need(stack.affine is None, "which readout such a machine needs is not said")
     free = "relu_rnn"  # of others the rule limits what a state may hold: an lstm's h is σ(o)⊙tanh(c)
     said = [part.said for part, _ in stack.counted if part.said is not None and part.name == free]
     need(bool(said), "there is no relu_rnn of which only the bits are said")

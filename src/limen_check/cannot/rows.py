@@ -147,6 +147,8 @@ _ROWS: dict[str, Callable[..., Count]] = {
     "index": lambda t, n, S: one(S, t),
     "two_sum": _two_sum,
     "three_sum": _three_sum,
+    # Sets of values up to K; then or before 2K, and M-2K-a, which asks for a.  Or three 0: always yes.
+    "match3": lambda t, n, M: subsets((M - 1) // 4, min(t, n - 2), int(t > 2))._replace(exact=False),
     # Sets without a pair; alone, t values with v = -v; and, from two tokens on, that there is a pair.
     "two_sum_any": lambda t, n, M: without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)),
     "equality": _halves,

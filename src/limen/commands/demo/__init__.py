@@ -8,5 +8,6 @@ if TYPE_CHECKING:  # as `limen.demo` has them
     from limen.commands.demo.hierarchy import hierarchy as hierarchy
     from limen.commands.demo.machine import machine as machine
     from limen.commands.demo.orthogonal import orthogonal as orthogonal
+    from limen.commands.demo.precision import precision as precision
     from limen.commands.demo.separation import separation as separation
     from limen.commands.demo.sparse import sparse as sparse

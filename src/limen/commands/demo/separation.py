@@ -20,7 +20,7 @@ constructions need at that size.  Every verdict is the kernel's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +28,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from limen.commands._command import Shown, command
+from limen.commands._command import Shown, Tell, command
 from limen.commands._words import PathLike
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
@@ -39,7 +39,7 @@ from limen.core.construction import Construction
 from limen.core.kernel import Accepted
 from limen.core.option import Argument, Option
 from limen.core.proof import Claim
-from limen.core.quantities import many, plural
+from limen.core.quantities import many, plural, power_of_two
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
@@ -192,6 +192,8 @@ def separation(
         PathLike | None,
         Option("Write one Coq file with a proof of every CANNOT; exit 1 if there is none.", local=True),
     ] = None,
+    *,
+    tell: Tell | None = None,
 ) -> SeparationReport:
     """Five stacks with the same heads and bits try the same task: L+1 full layers, L full layers, L-1 full
     layers with linear layers in every gap, one full layer with L steps of chain of thought, and an encoder.
@@ -199,17 +201,19 @@ def separation(
     does more than hybrids, and hybrids more than linear attention. The exit code is 1 if a verdict differs
     from the papers'. L = 2 takes seconds, L = 3 takes minutes.
     """
+    from limen.render.progress import steps_line
+
     if proof is not None:
         ready_file(Path(proof))
-    L = hops
+    L, progress = hops, steps_line(tell is not None)
     p = _SHORT if L == 2 else 2 * _SHORT
     small = Composition(2, (2,) * (L - 1))
-    task, heads = _common(L, p) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
+    task, heads = _common(L, p, progress) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
     layers = Architecture.parse(f"{heads.softmax},{heads.linear}").layers
     full, linear = (layer.parts[0] for layer in layers)
     shorter = _shorter(L - 1, heads)
-    seen = [_seen(task, shape) for shape in _shapes(L, heads)]
-    less = [_seen(shorter, shape) for shape in _shorter_shapes(L - 1, heads)]
+    seen = [_seen(task, shape, progress) for shape in _shapes(L, heads)]
+    less = [_seen(shorter, shape, progress) for shape in _shorter_shapes(L - 1, heads)]
     report = SeparationReport(
         hops=L,
         task=str(task),
@@ -243,10 +247,11 @@ def _proved(report: SeparationReport, bounds: list[Bound], path: Path) -> Separa
     return msgspec.structs.replace(report, notes=(*report.notes, told), proof=str(path))
 
 
-def _common(L: int, p: int) -> tuple[Composition, CommonHeads]:
+def _common(L: int, p: int, progress: Callable[[str], None]) -> tuple[Composition, CommonHeads]:
     """A size at which both stacks are ruled out, and the heads that the constructions need there."""
     heads = CommonHeads.of(Composition(1 << 8, (2,) * (L - 1)), p)
     for _ in range(_ROUNDS):
+        progress(f"sizes at which {heads.full(L)} fails")
         task = _ruled_out(L, heads)
         needed = CommonHeads.of(task, p)
         if heads.hold(needed) and _excludes(task, needed):
@@ -287,8 +292,8 @@ def _sized(logs: list[int]) -> Composition:
 
 def _excludes(task: Composition, heads: CommonHeads) -> bool:
     """What the theorem claims, for the search alone."""
-    bounds = (CompositionDepth().bound(task, Architecture.parse(text)) for text in _failing(task.L, heads))
-    return all(isinstance(b, Bound) and b.excludes for b in bounds)
+    stacks = map(Architecture.parse, _failing(task.L, heads))
+    return all(CompositionDepth().excluding(task, stack) is not None for stack in stacks)
 
 
 def _failing(L: int, heads: CommonHeads) -> tuple[str, str]:
@@ -326,7 +331,8 @@ def _shapes(L: int, heads: CommonHeads) -> tuple[StackShape, ...]:
     layers, each = _encoder_layers(L), linear_layers(L)
     full, hybrid = _failing(L, heads)
     can, cannot = Answer.CAN, Answer.CANNOT
-    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
+    written_out = f" = {each:,}" if L <= 4 else ""
+    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L}{written_out} linear ones in each gap"
     thinking = f"1 full layer, {L} steps of chain of thought"
     seeing, encoder = f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}"
     return (
@@ -347,8 +353,11 @@ def _shorter_shapes(L: int, heads: CommonHeads) -> tuple[StackShape, StackShape]
     )
 
 
-def _seen(task: Composition, shape: StackShape) -> tuple[Stacked, Bound | None]:
+def _seen(
+    task: Composition, shape: StackShape, progress: Callable[[str], None]
+) -> tuple[Stacked, Bound | None]:
     """What the kernel accepts of it, and the bound that rules it out."""
+    progress(f"{shape.name} on {task}")
     architecture = Architecture.parse(shape.text)
     against = ruled_out(task, architecture, shape.steps, by=[shape.by])
     evidence = against or built(task, architecture, shape.steps)
@@ -395,5 +404,5 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     for shape in _shapes(L, heads):
         certified = smallest(Architecture.parse(shape.text), L) if shape.claimed is Answer.CANNOT else None
         if certified is not None:
-            length = f"about 2^{certified.log2_n:.4g} tokens"
+            length = f"about {power_of_two(certified.log2_n)} tokens"
             yield f"{shape.name}, with these heads: ruled out in texts of {length}, the fewest found."

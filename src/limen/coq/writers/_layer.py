@@ -11,6 +11,7 @@ from limen.coq.statement import Form, Sizes, Stated, Unstated, exceeds, nat
 from limen.coq.writers._lookups import has, spread
 from limen.core.task import Task
 from limen.tasks.counting import Counting
+from limen.tasks.match3 import Match3
 from limen.tasks.three_sum import ThreeSum
 from limen.theorems import Case
 
@@ -83,6 +84,8 @@ def _tokens(task: Task) -> list[int]:
             most, room = n, S - 1
         case ThreeSum(n=n, M=M):
             most, room = n - 1, (M - 1) // 2 - 1
+        case Match3(n=n, M=M):
+            most, room = n - 2, (M - 1) // 4 - 1
         case _:
             return []
     return [t for t in (most, *(min(most, room // V) for V in (2, 3, 4))) if t > 0]

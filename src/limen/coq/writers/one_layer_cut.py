@@ -10,6 +10,7 @@ from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.tasks.counting import Counting
 from limen.tasks.dyck import Dyck
+from limen.tasks.match3 import Match3
 from limen.theorems import Case
 
 
@@ -31,6 +32,16 @@ def counted(task: Task, t: int) -> Held:
     return Held(t, (S - 1) // t, "layer_counts", (n, S), question)
 
 
+def matched(task: Task, t: int) -> Held:
+    """Numbers up to K = ⌊(M-1)/4⌋, t of them from V of their own; the last number is 2K."""
+    if not isinstance(task, Match3) or not 0 < t <= task.n - 2:
+        raise Unstated(f"{identifier(task)} is not stated in Coq for one layer as Match3")
+    n, M = task.n, task.M
+    last = f"of which the last is {2 * ((M - 1) // 4)}"
+    question = f"whether three of {n} numbers\n    below {M}, {last}, make a sum of 0"
+    return Held(t, ((M - 1) // 4 - 1) // t, "layer_matches", (n, M), question)
+
+
 def _compare(case: Case) -> Stated:
     n, name, question, either = comparison(case.task)
     w = heads("one_layer_cut", case, "fixed_query")
@@ -50,5 +61,12 @@ _KINDS = {
 FORMS = (
     {"cannot_compare_one_layer": Form("one_layer_cut", OWN, (), _compare, nothing_free)}
     | {name: form(name, kind, ROWS) for name, kind in _KINDS.items()}
+    | {
+        "cannot_match_one_layer": form(
+            "cannot_match_one_layer",
+            Kind("one_layer_cut", "fixed_query", matched, free=True),
+            "streaming_state one_layer_numbers triples",
+        )
+    }
     | {"cannot_tell_trees_one_layer": trees("cannot_tell_trees_one_layer")}
 )

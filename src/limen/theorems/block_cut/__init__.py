@@ -54,11 +54,14 @@ class BlockCut(Theorem):
 
     @staticmethod
     def at(case: Case) -> Bound | NoStatement:
-        """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows, Alice holding blocks among the first a."""
+        """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows, Alice holding blocks among the first a.
+
+        search: h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1)) ≥ log₂ #fooling set.
+        """
         part = sparse_layer(case)
         if isinstance(part, NoStatement):
             return part
-        if rows_in_words(case.task) is None:
+        if (rows_in_words(case.task) if case.route == "" else _PAIRS.get(type(case.task))) is None:
             return NoStatement(f"no hard inputs of {identifier(case.task)} in whole blocks are known")
         bound = stated("block_cut", block_cut, case)
         return NoStatement(f"{case.task}: {bound.reason}") if isinstance(bound, NoStatement) else bound
@@ -68,14 +71,22 @@ class BlockCut(Theorem):
         if isinstance(part, NoStatement):
             return part
         assert isinstance(part.mixer, BlockSparse)
-        return self.at(Case(task, architecture, steps, "", _sizes(task, part.mixer.B)))
+        rows = self.at(Case(task, architecture, steps, "", _sizes(task, part.mixer.B)))
+        if isinstance(rows, Bound) and rows.excludes:
+            return rows
+        pairs = self.at(Case(task, architecture, steps, "search"))
+        return pairs if isinstance(pairs, Bound) else rows
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         cases = rows_in_words(task)
         if cases is None or isinstance(self.bound(task, _blocks_of_two()), NoStatement):
             return ()
         told = "h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉))"
-        return (Need("one layer of block_sparse", f"{told} ≥ log₂({cases})", None),)
+        needs = [Need("one layer of block_sparse", f"{told} ≥ log₂({cases})", None)]
+        if type(task) in _PAIRS:
+            spoken = "h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1))"
+            needs.append(Need("one layer of block_sparse", f"{spoken} ≥ log₂({_PAIRS[type(task)]})", None))
+        return tuple(needs)
 
 
 @cache
@@ -111,6 +122,14 @@ _ROWS: dict[type[Task], str] = {
     ThreeSum: "1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ B⌊(n-1)/B⌋",
     IsTree: "k^(B⌊(n-1-k)/B⌋) for any k",
     Composition: "N_{L-1}^(B⌊N_{L-2}/B⌋)",
+}
+
+
+_PAIRS: dict[type[Task], str] = {  # of a fooling set
+    Equality: "2^(B⌊n/B⌋), half of them if B divides n",
+    Disjointness: "2^(B⌊n/B⌋), half of them if B divides n",
+    Dyck: "k^(ar), r = 2⌊min(D,B/2)/2⌋, a = ⌊(n-r-2)/B⌋",
+    ThreeSum: "2^min(B⌊n/2B⌋,⌊(M-1)/2⌋)",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from limen.core.architecture import Architecture
@@ -139,17 +139,19 @@ class CompositionDepth(Theorem):
         if tables.answers == 1 or tables.length.bit_length() > WRITTEN:
             return NoStatement("the task has only one answer, or more than can be written down")
         bits = levels_of(architecture, tables.length, tables.L, steps)
-        bounds = []
-        for case in _cases(Case(task, architecture, steps), tables, bits):
-            outcome = CompositionDepth.at(case)
-            if isinstance(outcome, NoStatement):
-                continue
-            if outcome.excludes and outcome.ceiling is None:
-                return outcome
-            bounds.append(outcome)
+        bounds = _to_the_first(_cases(Case(task, architecture, steps), tables, bits))
         if isinstance(bits, NoStatement):
             return next((bound for bound in bounds if bound.excludes), bits)
         return min(bounds, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
+
+    def excluding(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | None:
+        """The same; sizes are not sought where none can exclude."""
+        tables = chain(task)
+        if tables is None or tables.answers == 1 or tables.length.bit_length() > WRITTEN:
+            return None
+        bits = levels_of(architecture, tables.length, tables.L, steps)
+        bounds = _to_the_first(_cases(Case(task, architecture, steps), tables, bits, excluding=True))
+        return min((bound for bound in bounds if bound.excludes), key=_remoteness, default=None)
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         tables = chain(task)
@@ -175,14 +177,29 @@ class CompositionDepth(Theorem):
         )
 
 
-def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Iterator[Case]:
+def _to_the_first(cases: Iterable[Case]) -> list[Bound]:
+    """What is said in some cases; that of the first which excludes in bits alone."""
+    bounds = []
+    for case in cases:
+        outcome = CompositionDepth.at(case)
+        if isinstance(outcome, NoStatement):
+            continue
+        if outcome.excludes and outcome.ceiling is None:
+            return [outcome]
+        bounds.append(outcome)
+    return bounds
+
+
+def _cases(
+    case: Case, tables: Composition, bits: Levels | NoStatement, *, excluding: bool = False
+) -> Iterator[Case]:
     if case.steps == 0:
         yield from candidates(case)
     if isinstance(
         bits, NoStatement
     ):  # so many hops may be limited by states of 0 bits, which the rule counts
         return
-    for route, sizes in free_sizes(tables, bits):
+    for route, sizes in free_sizes(tables, bits, excluding=excluding):
         yield Case(case.task, case.architecture, case.steps, route, sizes)
     for route, sizes in by_many_stages(tables, bits):
         yield Case(case.task, case.architecture, case.steps, route, sizes)
@@ -243,7 +260,7 @@ def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) 
     if hops > _STAGED:
         return None
     μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
-    least = smallest_by_stages(bits.placed(μ, hops).wires, hops)
+    least = smallest_by_stages(bits.placed(μ, hops).wires, hops, math.log2(_LONG))
     if least is None or least[0].length > _LONG:
         return None
     outcome = CompositionDepth.at(Case(least[0], architecture, steps, "H", labels(μ) | least[1]))
@@ -295,7 +312,7 @@ def _less(bound: Bound, task: Composition, below: int, architecture: Architectur
     high = task.m
     while high - below > 1 + (high >> 10):
         middle = (below + high) // 2
-        smaller = _excluding(Composition(middle, task.n), architecture, steps)
+        smaller = _excluding(Composition(middle, task.n), architecture, steps, bound.sizes)
         bound, below, high = (bound, middle, high) if smaller is None else (smaller, below, middle)
     return bound
 
@@ -307,7 +324,8 @@ def _excluding(
     if isinstance(bits, NoStatement):
         return None
     outcomes = (
-        CompositionDepth.at(Case(task, architecture, steps, *free)) for free in free_sizes(task, bits, near)
+        CompositionDepth.at(Case(task, architecture, steps, *free))
+        for free in free_sizes(task, bits, near, excluding=True)
     )
     return next((b for b in outcomes if isinstance(b, Bound) and b.excludes), None)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from math import exp2, inf, log1p, log2
 from typing import NamedTuple
@@ -29,6 +30,7 @@ _EXACT = 50.0  # bits of a number that a float holds as it is
 CLEAR = 1e-4  # a gap of so many powers of two will stand in whole numbers, too, if these are large
 _WIDE = 64.0  # no search ends before its last round for such a gap
 _HARDER = ((8, CLEAR), (8, _WIDE), (9, _WIDE), (10, _WIDE), (12, _WIDE), (16, _WIDE))  # eighths of the bits
+REMEMBERED = 256  # searches: `flips_at` asks again and again about the same first hops of a growing task
 _TRIED, _FAR = 3, -0.5  # rows that are rounded; a gap that no rounding turns
 _NEWTON, _NEAR = 8, 1e-7  # steps of Newton's rule at most, and how near it is near enough
 HIDDEN = 60.0  # a number that is smaller by so many powers of two is not seen in a sum
@@ -46,14 +48,20 @@ class LogSizes(NamedTuple):
 
 
 def free_sizes(
-    task: Composition, bits: Levels, near: Mapping[str, int] | None = None
+    task: Composition, bits: Levels, near: Mapping[str, int] | None = None, *, excluding: bool = False
 ) -> Iterator[tuple[str, Free]]:
-    """Routes with their free sizes, for bits by level W; perhaps `near` those of another task."""
+    """Routes with their free sizes, for bits by level W; perhaps `near` those of another task.
+
+    With `excluding` only where some sizes may rule the task out: most sizes that a search over tasks looks at
+    are nowhere near.
+    """
     for μ in placements(bits):
         hops = μ[-1] + 1
         if hops > task.L or hops > _HOPS:
             continue
         short, placed = Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops)
+        if excluding and hopeless(short, placed):
+            continue
         shown = {"hops": hops} if hops < task.L else {}
         for route, sizes in _best(short, placed, near or {}):
             yield route, shown | labels(μ) | sizes
@@ -143,14 +151,41 @@ def scheme_c(task: Composition, bits: Levels, near: Mapping[str, int]) -> Iterat
     """
     for more, enough in _HARDER:
         harder = Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits))
-        score, rows = _searched(task, harder, enough, near)
+        score, rows = _searched(task, harder, enough, tuple(near.items()))
         yield from (_in_whole_numbers(task, bits, row) for row in rows)
         if score < (0 if near else _FAR):  # it began where a good one was: there is none here
             return
 
 
+def hopeless(task: Composition, bits: Levels) -> bool:
+    r"""Whether no sizes make route C hold, by what any of them must obey, in whole numbers.
+
+    b_l > log₂N_l bits.  A cover with Θ_l > 1 needs T·log₂N > Q, and T values are at most T: so Θ_l ≤ x_l·q_l,
+    A·ω_0 + σ_0 < m·b_0, and with the last inequality D_{l+1} < q_{l+1}·b_l for l = 1..L-1.  There
+    D_{l+1} ≥ (L-1)·A(ω_0+ω_1), so Θ_l = 1, q_{l+1} = w_l is out where that is b_{L-1} or more without A.  And
+
+        D_{l+1} ≥ (L-l)(β_0+…+β_l)·x_l·u_l,   q_{l+1} ≤ w_l·x_l·q_l,   q_l ≤ u_l:
+            w_l > (L-l)(β_0+…+β_l)/b_l
+        q_{l+1} ≤ w_l·N_{l-1}:   (L-1)(ω_0+ω_1)·Π_{j≠l} w_j < N_{l-1}·b_l
+    """
+    L, (β, ω, σ), N = task.L, bits, tables(task)
+    b, questions = [N_l.bit_length() for N_l in N], (L - 1) * sum(ω[:2])
+    if (
+        L == 1 or not any(β) or questions < b[-1] or (L == 2 and not β[1])
+    ):  # routes W and P, or nothing is known
+        return False
+    w = [max(1, (L - l) * sum(β[: l + 1]) // b[l]) for l in range(1, L)]  # the least w_1 …
+    A = math.prod(w)
+    return (
+        any(w_l > n_l for w_l, n_l in zip(w, task.n, strict=True))
+        or A * ω[0] + σ[0] >= N[0] * b[0]
+        or any(questions * (A // w_l) >= N[l] * b[l + 1] for l, w_l in enumerate(w))
+    )
+
+
+@lru_cache(maxsize=REMEMBERED)
 def _searched(
-    task: Composition, bits: Levels, enough: float, near: Mapping[str, int]
+    task: Composition, bits: Levels, enough: float, near: tuple[tuple[str, int], ...]
 ) -> tuple[float, list[LogSizes]]:
     """The best rows for route C, and how wide the gap of the first one is."""
     L, m, n = task.L, log2(task.m), [log2(n_l) for n_l in task.n]
@@ -162,13 +197,11 @@ def _searched(
         x = _within(at[0], v), *(max(x_l, 0.0) for x_l in at[1:L])
         return LogSizes(x, [_within(w_l, n_l) for w_l, n_l in zip(at[L:-1], n, strict=True)], v, m, n)
 
-    anywhere = [scaled(point, most) for point in spread(_STARTS, 2 * L)]
-    starts = [*(at[:L] + most[L:] for at in anywhere[::2]), *anywhere[1::2]]
-    names = *(f"x{l}" for l in range(L)), *(f"w{l}" for l in range(1, L)), "v"
-    if near:
-        starts.append(
-            tuple(log2(near[name]) if name in near else top for name, top in zip(names, most, strict=True))
-        )
+    known, names = dict(near), [*(f"x{l}" for l in range(L)), *(f"w{l}" for l in range(1, L)), "v"]
+    starts = [tuple(log2(known.get(name, 1)) for name in names)]
+    if not known.keys() >= set(names):  # nothing is near, or only sizes of another route are
+        anywhere = [scaled(point, most) for point in spread(_STARTS, 2 * L)]
+        starts = [*(at[:L] + most[L:] for at in anywhere[::2]), *anywhere[1::2]]
     points = climbed(lambda at: gap(row(at)), starts, wide / 16, enough, _CLIMBS)
     return points[0].value, [row(seen.at) for seen in points[:_TRIED]]
 

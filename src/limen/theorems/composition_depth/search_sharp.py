@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture
@@ -15,6 +16,7 @@ from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides, read_stack
 from limen.theorems._stated import evaluated
 from limen.theorems.composition_depth.climb import Point, Score, climbed, spread
+from limen.theorems.composition_depth.search import REMEMBERED
 from limen.theorems.composition_depth.sharp_floats import (
     A1,
     A2,
@@ -151,7 +153,7 @@ def _filled(case: Case, task: Composition, route: Route, stack: SharpStack) -> I
     tables = _tables(task, route)
     for eighths in _MORE_BITS if route.free else _MORE_BITS[:1]:
         there = SharpStack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
-        u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
+        u = _widest(route, tables, there)
         outcome = route.at(tables, there, u)
         if outcome.margin == -math.inf and route is not A1:  # which has no sizes to find
             return
@@ -159,6 +161,12 @@ def _filled(case: Case, task: Composition, route: Route, stack: SharpStack) -> I
         yield filled
         if not outcome.margin > _NEAR or _excludes(filled):
             return
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _widest(route: Route, tables: Tables, stack: SharpStack) -> Point:
+    """Where the margin is widest, at these tables: those of a growing task are mostly the same."""
+    return _best(lambda u: route.at(tables, stack, u).margin, route.free)
 
 
 _MORE_BITS, _NEAR = (8, 9, 10, 12, 16), -0.5  # eighths of the bits; a margin that no rounding turns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import lru_cache
 from itertools import accumulate
 from math import exp2, floor, inf, log1p, log2
 from typing import NamedTuple
@@ -16,11 +16,13 @@ from typing import NamedTuple
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
 from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
+from limen.theorems.composition_depth.convex import StageLogs, least
 from limen.theorems.composition_depth.levels import WRITTEN, Levels, Wires
 from limen.theorems.composition_depth.search import (
     CLEAR,
     HIDDEN,
     LOG2_E,
+    REMEMBERED,
     Free,
     labels,
     log_add,
@@ -29,7 +31,7 @@ from limen.theorems.composition_depth.search import (
     placements,
     rounded,
 )
-from limen.theorems.composition_depth.stages import Stage, by_stages, logarithms, lost, named
+from limen.theorems.composition_depth.stages import Stage, by_stages, logarithms, lost, named, tables
 
 LEAST, _HIGHEST = (
     4,
@@ -39,8 +41,9 @@ _SHARES, _STARTS, _CLIMBS = 20, 60, 5  # points of closed form and others at whi
 _ROUNDING = 0.05  # what rows in whole numbers near the best may lack at most, to be tried
 _TRIED, _NEAR = 200, 1 / 8  # such rows, and how near they are
 _FAR = 40.0  # powers of two beyond which no ρ is
-_WIDE = 0.01  # of a size: a gap so wide that a smaller size can be looked at
-_FIRST, _LAST = 0.4, 0.0005  # by how much of it a size is made smaller, at first and in the end
+_MANY = 2**16  # bits of states from which on it does not pay to have one new value at stage 1
+# Powers of two by which all inequalities hold in floats, the fewest first: then they hold in whole numbers.
+_CLEARER = (3e-4, 2e-3, 1e-2, 0.05, 0.2)
 
 
 class Logs(NamedTuple):
@@ -51,10 +54,11 @@ class Logs(NamedTuple):
     s: float
 
 
+@lru_cache(maxsize=REMEMBERED)
 def free(task: Composition, bits: Wires) -> Free | None:
     """x, g and r of route H at a task; None where the search finds none."""
     L = task.L
-    if not 2 <= L <= _HIGHEST or task.length.bit_length() > WRITTEN:
+    if not 2 <= L <= _HIGHEST or task.length.bit_length() > WRITTEN or hopeless(task, bits):
         return None
     logs, m, n = Logs(*map(logarithm, bits)), log2(task.m), [log2(n_l) for n_l in task.n]
     N = list(accumulate(n, initial=m))
@@ -76,6 +80,23 @@ def free(task: Composition, bits: Wires) -> Free | None:
     )
     rows = (_whole(task, bits, within(at)) for at in (best, *near))
     return next((sizes for sizes in rows if sizes is not None), None)
+
+
+def hopeless(task: Composition, bits: Wires) -> bool:
+    """Whether no sizes make route H hold, by what any of them must obey, in whole numbers.
+
+    As 2^ρ_k·θ_k ≤ N_{k-1} and ρ_k ≥ 1, ρ_{k+1} and ι at most b_k = ⌊log₂N_k⌋:
+
+        stage 1:   x_0 ≥ (δ_0 + 2)/b_0,   x_0 ≤ m
+        stages 2 … and the end:   (w_0 + k·w)N_{k-1} + w·x_0·A ≤ δ_k ≤ b_k·n_k·θ_k ≤ b_k·N_k/2
+    """
+    (w0, w, s), N = bits, tables(task)
+    b, A = [N_k.bit_length() - 1 for N_k in N], N[-1] // N[0]
+    if b[0] == 0:
+        return True
+    x_0 = -(-(s + w0 * A + 2) // b[0])
+    lost = ((w0 + k * w) * N[k - 1] + w * x_0 * A for k in range(1, task.L))
+    return x_0 > N[0] or any(2 * δ > b[k] * N[k] for k, δ in enumerate(lost, 1))
 
 
 def by_many_stages(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
@@ -197,27 +218,44 @@ def _closed(L: int) -> list[float]:
     return [share / whole for share in (x_0, *x, *n)]
 
 
-def smallest_by_stages(bits: Wires, L: int) -> tuple[Composition, Free] | None:
-    """The smallest task of L hops that is found, with its sizes: from closed form on, ever smaller."""
+def smallest_by_stages(bits: Wires, L: int, most: float) -> tuple[Composition, Free] | None:
+    """The smallest task of L hops found, of at most 2^most entries in its last table, with its sizes.
+
+    By the least sizes up to roundings (`convex.py`), from those in closed form on.
+    """
     if not 1 < L <= _HIGHEST:
         return None
+    tasks = (_by_start(bits, *way, most) for way in _starts(bits, L))
+    return min((task for task in tasks if task), key=lambda task: task[0].length, default=None)
+
+
+def _by_start(
+    bits: Wires, start: StageLogs, single: bool, up: bool, most: float
+) -> tuple[Composition, Free] | None:
+    for clear in _CLEARER:
+        sizes = least(bits, start, single, most, clear, up)
+        if sizes is None:
+            return None
+        task = Composition(max(2, rounded(sizes.m)), tuple(map(rounded, sizes.n)))
+        if (whole := _whole(task, bits, sizes.x)) is not None:
+            return task, whole
+    return None
+
+
+def _starts(bits: Wires, L: int) -> list[tuple[StageLogs, bool, bool]]:
+    """StageLogs at which route H surely holds; where nothing is lost for each w also with g_1 = 1.
+
+    Then x_0 may be a small number, which is rounded either way.
+    """
     logs, size = Logs(*map(logarithm, bits)), 8 * L * log2(4 + sum(bits))
     while max(_sized(logs, L, size, at) for at in _shapes(bits, L, size)) < CLEAR:
         size *= 1.2
-    best = _shapes(bits, L, size)
-    step, smallest = _FIRST, None
-    while step > _LAST:
-        less = size * (1 - step)
-        starts = [*(scaled(at, [1 - step] * len(at)) for at in best), *best]
-        score = partial(_sized, logs, L, less)
-        climb = climbed(score, starts, step * size / 2 + 1, _WIDE * size)
-        task, x = _task(climb[0].at, L, less), [max(x_l, 0.0) for x_l in climb[0].at[:L]]
-        sizes = _whole(task, bits, tuple(x)) if climb[0].value >= CLEAR else None
-        if sizes is None:
-            step /= 2
-        else:
-            size, best, smallest = less, [climb[0].at], (task, sizes)
-    return smallest
+    closed = tuple(share * size for share in _closed(L))
+    x, n = closed[:L], closed[L:]
+    m = added(x[1:])
+    few = StageLogs((log2(4 + bits.s), *x[1:]), m, (added([m, *x[2:], x[-1]]), *n[1:]))
+    more = [] if bits.w0 or bits.s > _MANY else [(few, True, up) for up in (False, True)]
+    return [(StageLogs(x, size - added(n), n), False, True), *more]
 
 
 def _shapes(bits: Wires, L: int, size: float) -> list[Point]:

@@ -17,6 +17,7 @@ from limen.tasks.disjointness import Disjointness
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
 from limen.tasks.is_tree import IsTree
+from limen.tasks.match3 import Match3
 from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
@@ -45,6 +46,11 @@ class OneLayerCut(Theorem):
             "one_layer_rows.v",
             "cannot_count_one_layer",
             "counting by softmax heads alone, words instead of all sets: concrete verdicts",
+        ),
+        Formal(
+            "triples.v",
+            "cannot_match_one_layer",
+            "match3 by softmax heads alone, words instead of all sets: concrete verdicts",
         ),
         Formal(
             "trees.v",
@@ -111,6 +117,7 @@ _ROWS: dict[type[Task], str] = {
     Turing: "2^(⌊n/2⌋-1) + 1",  # the last digit is 1
     Dyck: "k^(n/2-1) + 1",  # the last token closes kind 0
     TwoSumAny: "1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ n-2",  # the last token is 0
+    Match3: "Σ_s C(⌊(M-1)/4⌋,s), 1 ≤ s ≤ n-2, + [n ≥ 5]",  # the last token is 2⌊(M-1)/4⌋
     Counting: "Σ_s C(S,s), 1 ≤ s ≤ n",  # the threshold is 1
 }
 _PAIRS: dict[type[Task], str] = {

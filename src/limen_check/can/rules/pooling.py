@@ -19,7 +19,7 @@ On = namedtuple("On", "facts low off gain err even")
 Case = tuple[Fraction, bool]  # the weight off the tokens that count, relative to them; an exact normaliser
 
 
-def _asked(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
+def wanted(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
     """Who of d is asked for, where the blank scores so much: by digits or rows, R9, or the keys alone."""
     scores = ask.scores(d)
     if not scores.S:
@@ -88,7 +88,7 @@ def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tu
     there = ask.scores(blank)
     need(not there.S, "the blank's score varies")
     base = there.s + sum((b.least for b in there.B.values()), ZERO)
-    on = _asked(ask, d, base, rows)
+    on = wanted(ask, d, base, rows)
     yes = ask.elsewhere([d], on.low, on.gain, on.err)
     apart = on.even and on.low > on.off
     alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc  # as in R10
@@ -100,7 +100,7 @@ def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tu
     return on, (no / (blank.count if ask.before(blank) else 1), even), (yes, alone)
 
 
-def _fixed(v: Vec) -> dict[int, Fraction]:
+def one_value(v: Vec) -> dict[int, Fraction]:
     """The value of all tokens of a class."""
     need(v.exact and all(len(v.keys[name]) == 1 for name in v.terms), "values vary")
     return {c: form.ends[0] for c, form in v.forms.items()}
@@ -110,7 +110,7 @@ def exists(ask: Ask, d: Class, blank: Class, rows: bool = False) -> Vec:
     """R2: all of d has the value v, the blank has v', no value is negative; which of them is read says it."""
     need(ask.state.short, "the input is too long for sums in this precision")
     need(d.before(ask.c) or not ask.both, "later tokens are seen")  # it speaks of earlier ones
-    values = {e.name: _fixed(ask.value[e.name]) for e in ask.seen}
+    values = {e.name: one_value(ask.value[e.name]) for e in ask.seen}
     same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
     on, *cases = _cases(ask, d, blank, rows, same)
     lost = max(power(-18), ask.state.length * power(ask.f.least - ask.f.t))  # weights that are subnormal
@@ -139,7 +139,7 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     need(ask.promised("at most one", d, on.facts), "several tokens may be asked for")
     need(d.before(ask.c) and ask.before(blank) and blank.count == 1, "it may come later")
     off_d += ask.weight(d.count - 1, on.low - on.off - 2 * on.err)
-    v, none = ask.value[d.name], _fixed(ask.value[blank.name])
+    v, none = ask.value[d.name], one_value(ask.value[blank.name])
     number = next(iter(v.terms), Number(TOKEN, 1, 1))
     if len(v.terms) > 1 or not isinstance(number, Number):
         raise Refused("the value has several fields")
@@ -164,7 +164,7 @@ def share(ask: Ask, d: Class) -> Vec:
     missed = (0, ONE) if m.cost is None else (d.count, m.cost)
     stray = ask.elsewhere([d, *on], base, m.gain, ZERO, *missed)
     need(not m.pairs or bool(on), "nobody shares")
-    facts, low, high = (facts, {}, _fixed(value)) if facts else two_values(ask, value, d)
+    facts, low, high = (facts, {}, one_value(value)) if facts else two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
     valued = sum(e.count for e in (d, *on) if any(v.cap for v in ask.value[e.name].forms.values()))
     need(d.count <= 1 << 20, "too many tokens share")
@@ -172,7 +172,7 @@ def share(ask: Ask, d: Class) -> Vec:
     uneven = evenly(ask.f, fixed + d.count, valued, stray, ask.state.length)
     columns, err, counts = {}, {}, tuple(range(d.count + 1))
     for c in ask.columns:
-        always = sum((e.count * _fixed(ask.value[e.name]).get(c, ZERO) for e in on), ZERO)
+        always = sum((e.count * one_value(ask.value[e.name]).get(c, ZERO) for e in on), ZERO)
         one, two, all_of = high.get(c, ZERO), low.get(c, ZERO), fixed + rest * d.count
         sums = [always + κ * one + rest * (d.count - κ) * two for κ in counts]
         columns[c] = Column.of([v / (all_of + (1 - rest) * κ) for κ, v in enumerate(sums)])

@@ -16,7 +16,7 @@ from limen_check.text import Call
 _OPTIONS = {
     "softmax": {"kv_heads", "bidirectional"}, "window": {"kv_heads", "W"},
     "masked_softmax": {"kv_heads", "first", "last"}, "hard": {"kv_heads"},
-    "block_sparse": {"B", "k"},
+    "block_sparse": {"B", "k"}, "top_k": {"k", "h_i", "d_i"},
 }  # fmt: skip
 Reader = Callable[[Ask, list[Any], Call], Vec]  # what a class reads of a head, by a hint
 

@@ -1,0 +1,43 @@
+"""An inequality about exact arithmetic and an affine readout, as a certificate of its own kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from limen.core.architecture import Architecture
+from limen.core.certificate import ExactBound
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.errors import BadInput
+from limen.theorems._case import Case, Sides, question, read_task
+from limen_check import Refused
+from limen_check.cannot import depth
+from limen_check.cannot.exact import ending
+
+
+def stated_exactly(
+    theorem: str, inequality: Callable[[depth.Case], Sides], task: Task, architecture: Architecture
+) -> ExactBound | NoStatement:
+    """The theorem's inequality at these sizes; it need not say cannot."""
+    if architecture.end is None:
+        return NoStatement("it is about a stack that ends with affine", elsewhere=True)
+    try:
+        sides = inequality(question(theorem, Case(task, architecture)))
+    except (Refused, BadInput) as reason:  # BadInput: a mixer of one's own does not reach so far
+        return NoStatement(str(reason))
+    return ExactBound(
+        task=task.spelled,
+        architecture=architecture.spelled,
+        theorem=theorem,
+        unit=sides.unit,  # type: ignore[arg-type]
+        needs=sides.needs,
+        has=sides.has,
+    )
+
+
+def ending_questions(task: Task) -> int:
+    """The free questions whose last token never changes; 0 where none are known."""
+    try:
+        return max(ending(read_task(task)), 0)
+    except Refused:
+        return 0

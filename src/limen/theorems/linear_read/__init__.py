@@ -1,0 +1,41 @@
+"""A state that only an affine map reads answers as many free questions as it has keys, at any precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.core.architecture import Architecture
+from limen.core.certificate import ExactBound
+from limen.core.proof import Formal
+from limen.core.quantities import many
+from limen.core.task import Task
+from limen.core.theorem import ExactTheorem, Need, NoStatement
+from limen.theorems._exact import stated_exactly
+from limen_check.cannot.exact import linear_read
+
+
+@dataclass(frozen=True)
+class LinearRead(ExactTheorem):
+    """One inequality, v ≤ Σ d_k, no free sizes; it counts questions and numbers, not bits."""
+
+    formal = (
+        Formal("linear_read.v", "linear_read", "the theorem, for any numbers that an affine map reads"),
+        Formal("linear_read.v", "linear_layer", "one recurrent layer: any gates, any way to fill the state"),
+        Formal("linear_read.v", "cannot_look_up", "eva and index: concrete verdicts, answers by argmax"),
+    )
+
+    def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
+        return stated_exactly("linear_read", linear_read, task, architecture)
+
+    def says(self, bound: ExactBound) -> str:
+        return (
+            f"the task asks {many(bound.needs)} free questions; a state that an affine map reads answers "
+            f"at most {many(bound.has)}, whatever numbers it holds"
+        )
+
+    def needs(self, task: Task) -> tuple[Need, ...]:
+        v = task.free()
+        if v is None:
+            return ()
+        layer = "one recurrent layer and an affine readout, in exact arithmetic"
+        return (Need(layer, f"Σ d_k ≥ {v:,}, whatever the precision", None),)

@@ -1,0 +1,309 @@
+"""CANNOT in exact arithmetic: what real numbers are worth that an affine map reads, whatever they hold.
+
+These bounds know no precision.  They are about models whose last mixer is followed by a residual sum and an
+affine readout alone: logits xU + u, or, behind a norm, xU with nothing added.  The answer is the first of the
+largest logits.  All is computed exactly: a rounding of the read is not covered, nor an MLP, a gate or a norm
+of the output, nor a bias behind the norm.  So no such bound is compared with weights that were run.
+
+Free questions: v ways to go on after the cut, and two answers, so that for each of the 2^v ways to answer
+them some text before the cut has these answers.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import comb
+from typing import Any
+
+from limen_check.cannot import architecture, rows
+from limen_check.cannot.architecture import Part
+from limen_check.cannot.depth import Case, Sides
+from limen_check.files import expect, need, shown
+
+QUESTIONS, SUMS = "questions", "sums"  # what these theorems count: free questions; sums over the tokens
+_NUMBERS = 1 << 13  # of a last layer whose words are counted
+_HEADS, _BY_SIGNS = 256, 6  # heads for which signs of polynomials are counted; from which on that is less
+_POSITIVE = ("elu1", "exp", "taylor")  # feature maps whose scores are all above 0
+Free = tuple[int, int]  # free questions, and the tokens before the cut
+
+
+def linear_read(case: Case) -> Sides:
+    """v ≤ Σ d_k over the heads of one recurrent layer whose state is a matrix that later tokens act on.
+
+    A later token maps S to A·S + C, both functions of the later tokens and of the ρ last ones before the
+    cut, which are therefore fixed.  So the difference of the logits of the two answers is, up to a norm's
+    positive factor, f_i = c_i + q_i·w with w = Σ_h S_h O_h (U_a - U_b), d_k numbers a head.  If v is more,
+    Σ λ_i q_i = 0 for some λ ≠ 0: Σ λ_i f_i is one number κ, whatever stands before the cut.  The text that
+    asks for a just where λ_i > 0 makes it ≥ 0, the one that asks for b there ≤ 0; so all λ_i f_i are 0 in
+    both, and some question with f_i = 0 has both answers, against the order of answers.
+    """
+    numbers, reach = _state(case)
+    v, t = _free(case.task, reach)
+    return Sides(sum(count(t) for count in numbers), v, QUESTIONS)
+
+
+def last_read(case: Case) -> Sides:
+    """2^v ≤ 2^S·R(k, v): states below the last layer in bits, S in all; the last one free of precision.
+
+    Given what all lower layers, windows and convolutions keep at the cut, later tokens act on the last
+    layer's matrices as in `linear_read`, k numbers.  So of the v questions no k+1 are answered in all ways,
+    and all are answered in at most R(k, v) = Σ_{i≤k} C(v, i) ways (Sauer).  For all states below: 2^S times.
+    """
+    *before, last = case.architecture.layers
+    parts = case.architecture.counted
+    need(bool(before), "it is about two layers or more")
+    need(not any(part.full for part, _ in parts), "some layer keeps every token")
+    need(all(_sized(part) for part in last), "the sizes of the last layer must be given")
+    recurrent = [part for part in last if part.name != "window"]
+    need(bool(recurrent), "the last layer has no recurrence")
+    v, t = _free(case.task, 0)
+    for part, _ in parts:
+        part.bits(case.task.length)  # it reads the whole text
+    k = sum(_numbers(part, len(last) == 1)(t) for part in recurrent)
+    need(k <= _NUMBERS, f"at most {_NUMBERS} numbers of the last layer are looked at")
+    caches = sum(_cache(part) for part in recurrent)
+    kept = sum(part.bits(t) for part in last if part.name == "window")
+    below = sum(part.bits(t) for layer in before for part in layer)
+    total = term = 1
+    for i in range(min(k, v)):
+        term = term * (v - i) // (i + 1)
+        total += term
+    return Sides(below + kept + caches + total.bit_length() - 1, v, "bits")
+
+
+def _cache(part: Part) -> int:
+    """Bits of the rows that a short convolution still needs."""
+    a = part.sizes
+    rows_ = a["d"] if part.name == "mamba" else a.get("h", 0) * (2 * a.get("d_k", 0) + a.get("d", 0))
+    return int((a.get("c", 1) - 1) * rows_ * a["p"])
+
+
+def _state(case: Case) -> tuple[list[Callable[[int], int]], int]:
+    """The numbers that an affine map reads after t tokens, part by part; and the reach of all windows."""
+    *before, last = case.architecture.layers
+    windows = all(part.name == "window" and _sized(part) for layer in before for part in layer)
+    need(windows, "before the last layer there may only be windows")
+    reach = sum(max(part.sizes["W"] - 1 for part in layer) for layer in before)
+    need(all(_sized(part) for part in last), "the sizes of the last layer must be given")
+    recurrent = [part for part in last if part.name != "window"]
+    need(bool(recurrent), "the last layer has no recurrence")
+    for part in recurrent:
+        part.bits(case.task.length)  # it reads the whole text
+    beside = [part.sizes["W"] - 1 for part in last if part.name == "window"]
+    convolved = [part.sizes.get("c", 1) - 1 for part in recurrent]
+    return [_numbers(part, len(last) == 1) for part in recurrent], reach + max(*beside, *convolved, 0)
+
+
+def _sized(part: Part) -> bool:
+    return part.said is None and part.kv is None and part.times == 1
+
+
+def _numbers(part: Part, alone: bool) -> Callable[[int], int]:
+    """How many numbers of a part the difference of two logits is an affine function of, after t tokens.
+
+    With an output gate, and in mamba, every channel counts.  One head that is normalised by positive scores
+    gives f·D = φ(q)·w + c·φ(q)·z with D = φ(q)·z > 0: affine in w and z.  log_linear keeps a matrix for each
+    digit 1 of t, once the next token has merged its levels.
+    """
+    a = part.sizes
+    need(part.name in _MEMBERS, f"the state of {part.name} is not read by an affine map")
+    if part.name == "linear" and a["normalise"]:
+        single = alone and a["h"] == 1 and a["phi"] in _POSITIVE
+        need(single, "a normalised head must have positive scores and be alone in its layer")
+        return lambda t: 2 * _MEMBERS["linear"](a)
+    if part.name == "log_linear":
+        need(a["over"] != "linear", "log_linear over linear is normalised")
+        return lambda t: int(t.bit_count() * a["h"] * a["d_k"])
+    return lambda t: _MEMBERS[part.name](a)
+
+
+_MEMBERS: dict[str, Callable[[dict[str, Any]], int]] = {
+    "linear": lambda a: int(a["h"] * (1 + a["d_k"] + a["d_k"] ** 2 if a["phi"] == "taylor" else a["d_k"])),
+    "gated_linear": lambda a: int(a["h"] * a["d_k"]),
+    "delta": lambda a: int(a["h"] * a["d_k"]),
+    "gated_delta": lambda a: int(a["h"] * a["d_k"]),
+    "kda": lambda a: int(a["h"] * a["d_k"]),
+    "mamba": lambda a: int(a["d"] * a["s"]),
+    "log_linear": lambda a: int(a["h"] * a["d_k"]),
+}
+
+
+def _free(task: rows.Task, known: int) -> Free:
+    """The free questions if the last `known` tokens before the cut are fixed, and where the cut is."""
+    need(task.name in _FREE, f"no free questions of {task.name} are known")
+    v, t = _FREE[task.name](task, known, **task.sizes)
+    need(known <= t and v >= 1, "no question is free: the tokens that are known decide all")
+    return v, t
+
+
+def _tables(task: rows.Task, known: int, **sizes: int) -> Free:
+    """The entries of z_L, of which the other tokens may choose any; cut behind z_L."""
+    need(task.N[-1] > 1, "there is only one answer")
+    return task.N[-1] - known, task.N[-1]
+
+
+def _two_values(answers: int, v: int, t: int) -> Free:
+    need(answers > 1, "there is only one answer")
+    return v, t
+
+
+_FREE: dict[str, Callable[..., Free]] = {
+    "eva": lambda task, known, n: _two_values(n, n - known, n),
+    "index": lambda task, known, n, S: (n - known, n),
+    "recall": lambda task, known, n, V, q: (n - (known + 1) // 2, 2 * n),  # keys and values alternate
+    "retrieval": lambda task, known, n, D, V, absent: _two_values(V, n - known, n),  # keys are fixed
+    # While there are directions for the points; those that are known share one.
+    "nearest_neighbor": lambda task, known, n, D, g: (
+        min(n - (known + 1) // 2, rows.directions(D, g) - 1),
+        2 * n,
+    ),
+    "disjointness": lambda task, known, n: (n - known, n),  # b has a single 1
+    # Sets of values, filled up with one more value, which is never asked for.
+    "two_sum": lambda task, known, n, M: (min(n - known, M - 1), n),
+    "counting": lambda task, known, n, S: (min(n - known, S - 1), n),  # threshold 1
+    # w = 2m-1, then sets of values below m with 3m-1 ≤ M, filled up with one of them: -(w+a) asks for a.
+    "three_sum": lambda task, known, n, M: (min(n - 1 - known, (M + 1) // 3 - 1), n),
+    # Sets of values 1 … v, filled up with v+1: all of Bob's are -i.
+    "two_sum_any": lambda task, known, n, M: (min(n // 2 - known, (M - 1) // 2 - 1), n // 2),
+    # z = 0 at q-1 places, which are always asked for; one of the others is.
+    "sparse_average": lambda task, known, n, q: (n - max(known, q - 1), n),
+    "composition": _tables,
+    "facts": _tables,
+}
+
+
+def softmax_read(case: Case) -> Sides:
+    """v ≤ 2^{H+1} - 3 for questions that end with one token; and 2^v ≤ H(2H-1)^{2H-1}·R.
+
+    A head adds (α_h + β_h)/(a_h + b_h) to the difference of two logits: α_h and a_h > 0 of Alice's tokens,
+    β_h and b_h of Bob's and of the last one.  Times all denominators it is affine in
+    E_T = Σ_{h∈T} α_h Π_{T∖h} a for T ≠ ∅ and in Π_T a for T ≠ ∅ and not of all heads: 2^{H+1} - 3 numbers.
+    Then as in `linear_read`.  It is also a polynomial of degree H in 2H numbers, whose signs at v questions
+    are at most so many (Milnor), R = Σ_{i≤2H} C(v,i).
+    """
+    H, v = sum(_heads(case)), ending(case.task)
+    need(v >= 1, "no question is free")
+    need(H <= _HEADS, f"at most {_HEADS} heads are looked at")
+    return Sides(min((1 << H + 1) - 3, _signs(H)), v, QUESTIONS)
+
+
+def one_sum(case: Case) -> Sides:
+    """One sum over the tokens decides between two answers: x and x' beside y and y' do not cross.
+
+    By `linear` without normaliser, or by one head alone with positive scores, the difference of two logits
+    is, up to a positive factor, Σ_j g(token_j, j), if the last token is always the same.  If xy and x'y' had
+    the answer a, and xy' and x'y the answer b, then A(x) + B(y) and A(x') + B(y') ≥ 0 ≥ A(x) + B(y') and
+    A(x') + B(y): both pairs have the same sum, so all are 0, and equal logits have one answer.  Two free
+    questions cross: the words 01 and 10.
+    """
+    (layer,) = _single_layer(case)
+    plain = all(part.name == "linear" and not part.sizes["normalise"] for part in layer)
+    need(plain or sum(_heads(case)) == 1, "it is about linear without normaliser, or one head")
+    s, name = case.task.sizes, case.task.name
+    if name in _CROSSED:
+        least = _CROSSED[name]
+        need(all(s[size] >= value for size, value in least.items()), "no four texts are known that cross")
+    else:
+        need(ending(case.task) >= 2, "no four texts are known that cross")
+    return Sides(1, 2, SUMS)
+
+
+_CROSSED: dict[str, dict[str, int]] = {  # by texts of their own, from these sizes on
+    "equality": {"n": 2},  # a_1 and b_1; b_n is last
+    "dyck": {"n": 4, "k": 2},  # the first two brackets, and pairs of kind 0
+    "counting": {},  # the symbol of all tokens, and the one that is asked for; threshold 1
+    "two_sum_any": {"n": 3, "M": 5},  # all but two are 1, or 2; -1 or -2; 0 is last
+    "three_sum": {"M": 5},  # the same
+}
+
+
+def _single_layer(case: Case) -> tuple[tuple[Part, ...], ...]:
+    layers = case.architecture.layers
+    need(len(layers) == 1 and all(_sized(part) for part in layers[0]), "it is about one layer of given sizes")
+    return layers
+
+
+def _heads(case: Case) -> list[int]:
+    """The heads of each part of one layer whose outputs are averages with positive weights."""
+    (layer,) = _single_layer(case)
+    for part in layer:
+        positive = part.name == "linear" and part.sizes["normalise"] and part.sizes["phi"] in _POSITIVE
+        need(part.name == "softmax" or positive, "it is about softmax heads, or normalised positive ones")
+    return [int(part.sizes["h"]) for part in layer]
+
+
+@lru_cache(maxsize=64)
+def _signs(H: int) -> int:
+    """The largest v with 2^v ≤ H(2H-1)^{2H-1}·Σ_{i≤2H} C(v,i); for larger v the left side grows faster."""
+    most = H * (2 * H - 1) ** (2 * H - 1)
+    low, high = 2 * H, 64 * H * H.bit_length() + 64
+    while high - low > 1:
+        v = (low + high) // 2
+        low, high = (v, high) if 1 << v <= most * sum(comb(v, i) for i in range(2 * H + 1)) else (low, v)
+    return low
+
+
+def ending(task: rows.Task) -> int:
+    """The free questions if the last token never changes, whoever holds the other tokens."""
+    need(task.name in _ENDING, f"no free questions of {task.name} are known that end with one token")
+    return _ENDING[task.name](task, **task.sizes)
+
+
+_ENDING: dict[str, Callable[..., int]] = {
+    "recall": lambda task, n, V, q: n,  # values; the keys stand so that key 0 has the i-th
+    "nearest_neighbor": lambda task, n, D, g: n,  # labels; the i-th point is the query, all others opposite
+    "disjointness": lambda task, n: n - 1,  # b has a single 1, and ends with 0
+    "counting": lambda task, n, S: min(n, S - 1),  # sets of symbols; threshold 1
+    # Sets of 1 … v, filled up with v+1; Bob's -i, then 0.
+    "two_sum_any": lambda task, n, M: min(n - 2, (M - 1) // 2 - 1),
+    "three_sum": lambda task, n, M: min(n - 1, (M - 1) // 2 - 1),
+    # z = 0 at the last places, of which y_2 … y_q ask; y_1 asks for one of the others.
+    "sparse_average": lambda task, n, q: n - q + 1 if q > 1 else 0,
+    "composition": lambda task, **sizes: task.N[max(len(task.N) - 2, 0)] if task.N[-1] > 1 else 0,
+    "facts": lambda task, **sizes: task.N[max(len(task.N) - 2, 0)] if task.N[-1] > 1 else 0,
+}
+EXACT: dict[str, Callable[[Case], Sides]] = {
+    "last_read": last_read,
+    "linear_read": linear_read,
+    "one_sum": one_sum,
+    "softmax_read": softmax_read,
+}
+_COQ = {  # and the tasks whose texts are checked with it
+    "last_read": ("", ""),
+    "linear_read": ("linear_read", "eva index"),
+    "one_sum": ("one_sum", "equality"),
+    "softmax_read": ("softmax_read", "recall"),
+}
+_WHY = {
+    "last_read": "it needs {needs} bits, and the states below the last layer, with all words that the last "
+    "one answers by an affine map, whatever numbers it holds, have at most {has}",
+    "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
+    "at most {has}, whatever numbers it holds",
+    "one_sum": "four texts cross, and one sum over the tokens, whatever its terms, does not",
+    "softmax_read": "it asks {needs} free questions that end with one token, and so many heads that are read "
+    "by an affine map answer at most {has}",
+}
+
+
+def derived(c: Mapping[str, Any]) -> Sides:
+    """Both sides of the theorem of a certificate at its sizes, whatever the certificate says of them."""
+    expect(c["theorem"] in EXACT, f"no theorem in exact arithmetic is named {c['theorem'][:40]!r}")
+    task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
+    need(stack.affine is not None, "it is about stacks that end with affine")
+    return EXACT[c["theorem"]](Case(c["theorem"], "", task, stack, 0, {}))
+
+
+def check_exact(c: Mapping[str, Any]) -> str:
+    """The sentence that is proved."""
+    expect(c["arithmetic"] == "exact", "the arithmetic of such a bound is exact")
+    found, has, needs = derived(c), c["has"], c["needs"]
+    expect(c["unit"] == found.unit, f"both sides must be said in {found.unit}")
+    sides = f"there are {shown(found.has)} {found.unit}, surely needed are {shown(found.needs)}"
+    need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
+    file, tasks = _COQ[c["theorem"]]
+    counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
+    parts = architecture.read(c["architecture"]).layers[-1]
+    signs = c["theorem"] == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
+    proved = "prose" if signs or not file else f"proofs/{file}.v{counted}"
+    why = _WHY[c["theorem"]].format(needs=shown(needs), has=shown(has))
+    what = f"{c['architecture']} cannot do {c['task']} in exact arithmetic: {why}"
+    return f"{what}; by {c['theorem']}, proved in {proved}"

@@ -1,0 +1,151 @@
+"""Attacks on a token index that reads one token (R30): all hold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from fixtures.forged import Forged
+from fixtures.unchecked import types_unchecked  # noqa: F401
+
+from limen.core.construction import construct
+from limen.core.task import Task
+from limen_check import Malformed
+
+SUM, SAME = "two_sum(n=3,M=5)", "equality(n=3)"
+PRECISIONS = ["float32", "bfloat16"]
+
+
+def believed(f: Forged, precision: str, tmp: Any) -> bool:
+    """Whether the kernel accepts it; then its margin holds on every input."""
+    try:
+        sure = f.kernel(precision)
+    except Malformed:
+        return False
+    assert sure is None or f.least(precision, tmp) >= sure > 0
+    return sure is not None
+
+
+def columns(task: str) -> Any:
+    return construct(Task.parse(task), "top_k").columns
+
+
+def scaled(name: str, factor: float) -> Callable[[Forged], None]:
+    def forge(f: Forged) -> None:
+        f.w[name] = f.w[name] * factor
+
+    return forge
+
+
+def at(task: str, name: str, part: str, column: Any, value: float) -> Callable[[Forged], None]:
+    def forge(f: Forged) -> None:
+        f.w[name][columns(task)[part], column] = value
+
+    return forge
+
+
+def shifted(f: Forged) -> None:
+    """Every score of the second layer is 2 less, so ReLU makes all of them 0."""
+    where = columns(SAME)
+    f.w["1.0.IK"][where["flaw"]], f.w["1.0.IK"][where["first"]] = 2, -1
+    f.w["1.0.IK"][where["second"]] = -2
+
+
+def overflowing(f: Forged) -> None:
+    """The query's own attention score is infinite, so its weight is no number."""
+    for name in ("0.0.Q", "0.0.K"):
+        f.w[name][columns(SUM)["asks"]] = 2.0**127
+
+
+def looked(*look: Any) -> Callable[[Forged], None]:
+    def forge(f: Forged) -> None:
+        f.hints["looks"] = [[*old[:4], *look] for old in f.hints["looks"]]
+
+    return forge
+
+
+def chosen(k: int) -> Callable[[Forged], None]:
+    def forge(f: Forged) -> None:
+        f.header["architecture"] = f.header["architecture"].replace(",k=1", f",k={k}", 1)
+
+    return forge
+
+
+ATTACKS: dict[str, tuple[str, Callable[[Forged], None]]] = {
+    "the query scores as much as a partner": (SUM, at(SUM, "0.0.IQ", "asks", 7, 2)),
+    "the query scores in both heads": (SUM, at(SUM, "0.0.IQ", "asks", 15, 1)),
+    "the query scores nothing": (SUM, at(SUM, "0.0.IQ", "asks", 7, 0)),
+    "the query scores below 0": (SUM, at(SUM, "0.0.IQ", "asks", 7, -1)),
+    "one wrong digit scores, too": (SUM, at(SUM, "0.0.IQ", "asks", 6, -7)),
+    "two wrong digits score as much as the query": (SUM, at(SUM, "0.0.IQ", "asks", 6, -3)),
+    "a partner scores nothing": (SUM, at(SUM, "0.0.IQ", "asks", 6, -12)),
+    "only one of the sums is asked for": (SUM, at(SUM, "0.0.IQ", "partner1", slice(8, 14), 0)),
+    "an index head counts twice": (SUM, at(SUM, "0.0.IW", "asks", 0, 2)),
+    "an index head counts less than 0": (SUM, at(SUM, "0.0.IW", "asks", 1, -1)),
+    "an index head does not count": (SUM, at(SUM, "0.0.IW", "asks", 1, 0)),
+    "all index heads count nothing": (SUM, scaled("0.0.IW", 0)),
+    "index scores overflow": (SUM, scaled("0.0.IQ", 2.0**126)),
+    "index heads overflow together": (SUM, scaled("0.0.IQ", 2.0**122)),
+    "an overflowing weight": (SUM, scaled("0.0.IW", 2.0**126)),
+    "scores are subnormal": (SUM, scaled("0.0.IQ", 2.0**-140)),
+    "attention overflows": (SUM, overflowing),
+    "the data's values differ": (SUM, at(SUM, "0.0.V", "word", 0, 1)),
+    "two tokens are chosen": (SUM, chosen(2)),
+    "another rule is named": (SUM, looked("exists", "x", "q")),
+    "one token of many is claimed": (SUM, looked("one", "x")),
+    "the blank is asked for": (SUM, looked("either", "q", "x")),
+    "the blank is who is asked for": (SUM, looked("either", "x", "x")),
+    "the halves are not told apart": (SAME, at(SAME, "0.0.IK", "first", slice(None), 0)),
+    "the second half is ahead": (SAME, at(SAME, "0.0.IK", "first", slice(None), -1)),
+    "a digit of the place is not asked for": (SAME, at(SAME, "0.0.IQ", "place", 0, 0)),
+    "the place is asked for in reverse": (SAME, at(SAME, "0.0.IQ", "place", slice(0, 2), -1)),
+    "ReLU makes all scores alike": (SAME, shifted),
+    "the first half is ahead of a flaw": (SAME, at(SAME, "1.0.IK", "first", 0, 3)),
+    "the first half is as far as a flaw": (SAME, at(SAME, "1.0.IK", "first", 0, 2)),
+    "who has no flaw scores, too": (SAME, at(SAME, "1.0.IK", "second", 0, 1)),
+    "who has no flaw is ahead of the first half": (SAME, at(SAME, "1.0.IK", "second", 0, 2)),
+    "the first half asks otherwise": (SAME, at(SAME, "0.0.IW", "first", 0, 0)),
+    "a chosen token of the first layer too many": (SAME, chosen(2)),
+}
+
+
+HARMLESS = {"scores are subnormal"}  # in bfloat16, whose least numbers are as small as float32's
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_damaged_index_is_refused(name: str, precision: str, tmp_path: Any) -> None:
+    task, forge = ATTACKS[name]
+    f = Forged.of(task, "top_k")
+    assert f.kernel(precision) == 1
+    forge(f)
+    assert not believed(f, precision, tmp_path) or name in HARMLESS
+
+
+def test_most_of_these_are_really_wrong(tmp_path: Any) -> None:
+    wrong = 0
+    for task, forge in ATTACKS.values():
+        f = Forged.of(task, "top_k")
+        forge(f)
+        wrong += f.least("bfloat16", tmp_path) <= 0
+    assert wrong > len(ATTACKS) // 2
+
+
+@pytest.mark.parametrize("task", [SUM, SAME, "disjointness(n=2)"])
+def test_small_whole_numbers_in_the_place_of_some_weights(task: str, tmp_path: Any) -> None:
+    """Where the kernel accepts, every input is answered right, by its margin."""
+    rng, seen = random.Random(task), {True: 0, False: 0}
+    for _ in range(120):
+        f = Forged.of(task, "top_k")
+        for _ in range(rng.randint(1, 3)):
+            name = rng.choice(
+                [n for n in f.w if n.split(".")[-1] in ("IQ", "IK", "IW", "V", "O", "W1", "b1")]
+            )
+            place = tuple(rng.randrange(size) for size in f.w[name].shape)
+            f.w[name] = np.array(f.w[name])
+            f.w[name][place] = rng.choice([-2, -1, 0, 0.5, 1, 2, 3])
+        seen[believed(f, "bfloat16", tmp_path)] += 1
+    assert min(seen.values()) > 10, seen
