@@ -117,7 +117,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         by if evidence and isinstance(evidence.certificate, Fits) else None,
         () if evidence else known.argued,
         _nearest(evidence, known),
-        () if evidence else (*known.remarks(task), *_silent_exactly(task, architecture)),
+        () if evidence else (*known.remarks(task), *(() if steps else _silent_exactly(task, architecture))),
         flips and Flip(size, *flips),
         ceiling,
         None if evidence or known.argued else believed(task, architecture, steps),
