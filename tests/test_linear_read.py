@@ -12,12 +12,13 @@ from fixtures.networks import random_model
 from inequalities import EXACT_INEQUALITIES
 
 from limen.commands.demo.precision import precision, trained
+from limen.coq.forms import claimed
 from limen.core.architecture import AffineEnd, Architecture
 from limen.core.certificate import Bound, ExactBound, Fits, encode
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
-from limen.decisions.decide import decide, ruled_out
+from limen.decisions.decide import decide, ruled_out, ruled_out_exactly
 from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Segment, Table
 from limen.model.model import Frame, Model
@@ -344,6 +345,30 @@ def test_what_bound_says_every_layer_needs_is_true_of_the_layers_that_it_names()
         bound = LinearRead().exact(task, Architecture.parse(f"{other},affine"))
         assert isinstance(bound, ExactBound) and not bound.excludes
     assert "one layer of linear (normalise=false)" in need.mixer and "kda (c=1)" in need.mixer
+
+
+@pytest.mark.parametrize(
+    ("task", "stack"),
+    [
+        ("index(n=40,S=2)", "gated_delta(h=1,d=2)"),
+        ("index(n=40,S=2)", "gated_delta(h=1,d=2,c=4)"),
+        ("index(n=40,S=2)", "mamba(d=2,s=2,c=1)"),
+        ("eva(n=40)", "linear(h=1,d=2)"),
+        ("eva(n=64)", "log_linear(h=1,d=2,over=mamba2)"),
+        ("index(n=40,S=2)", "delta(h=1,d=2)|window(h=1,d=2,W=2)"),
+        ("index(n=40,S=2)", "window(h=1,d=2,W=2),kda(h=1,d=2)"),
+        ("two_sum(n=40,M=80)", "gated_linear(h=1,d=2)"),
+        ("recall(n=3,V=8)", "softmax(h=1,d=2)"),
+        ("recall(n=3,V=8,q=2)", "softmax(h=1,d=2)"),
+    ],
+)
+def test_the_kernel_names_a_coq_file_without_reserve_just_where_a_proof_is_written(
+    task: str, stack: str
+) -> None:
+    accepted = ruled_out_exactly(Task.parse(task), Architecture.parse(f"{stack},affine"))
+    assert accepted is not None and isinstance(accepted.certificate, ExactBound)
+    written = not isinstance(claimed(accepted.certificate), NoStatement)
+    assert accepted.says.endswith(".v") is written
 
 
 def test_a_bound_in_bits_stays_a_plain_cannot_and_is_said_first() -> None:

@@ -307,11 +307,20 @@ def check_exact(c: Mapping[str, Any]) -> str:
     expect(c["unit"] == found.unit, f"both sides must be said in {found.unit}")
     sides = f"there are {shown(found.has)} {found.unit}, surely needed are {shown(found.needs)}"
     need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
-    file, tasks = _COQ[c["theorem"]]
-    counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
-    parts = architecture.read(c["architecture"]).layers[-1]
-    signs = c["theorem"] == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
-    proved = "prose" if signs or not file else f"proofs/{file}.v{counted}"
+    proved = _proved(c["theorem"], rows.read(c["task"]), architecture.read(c["architecture"]).layers)
     why = _WHY[c["theorem"]].format(needs=shown(needs), has=shown(has))
     what = f"{c['architecture']} cannot do {c['task']} {_SUPPOSED[exact]}: {why}"
     return f"{what}; by {c['theorem']}, proved in {proved}"
+
+
+def _proved(theorem: str, task: rows.Task, layers: tuple[tuple[Part, ...], ...]) -> str:
+    """Where, and what of it is no part of the Coq file: how this task asks, or how this layer is read."""
+    (file, tasks), parts = _COQ[theorem], layers[-1]
+    signs = theorem == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
+    if signs or not file:
+        return "prose"
+    asks = task.name in tasks.split() and task.sizes.get("q", 1) == 1
+    plain = len(layers) == len(parts) == 1 and parts[0].name not in ("mamba", "log_linear")
+    plain = plain and not parts[0].sizes.get("normalise") and parts[0].sizes.get("c", 1) == 1
+    rest = [*([] if asks else ["its questions"]), *([] if plain or file != "linear_read" else ["its layer"])]
+    return f"proofs/{file}.v" + (f", {' and '.join(rest)} in prose" if rest else "")
