@@ -235,6 +235,10 @@ def test_python_takes_values_as_the_command_line_does() -> None:
         package.decide("eva", "linear", steps=-1)
     with pytest.raises(BadInput, match="no verdict named 'maybe'"):
         package.decide("eva", "linear", expect="maybe")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"a task is expected, such as .* got Architecture"):
+        package.decide(Architecture.parse("linear"), "eva")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"an architecture is expected, such as .* got 3"):
+        package.decide("eva", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stepz"):
         package.decide("eva", "linear", stepz=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="contxt"):

@@ -61,7 +61,7 @@ def decide(
         Option("can, cannot or open: exit 1 if the verdict is a different one.", noun="verdict"),
     ] = None,
 ) -> Verdict:
-    """Names the theorem or the construction, both sides in bits, and the size at which the verdict flips."""
+    """Names the theorem or the construction, both sides of the inequality, and where the verdict flips."""
     from dataclasses import replace
 
     from limen.core.text import left_out
