@@ -372,6 +372,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
+EXACTLY = ["cannot_in_exact_arithmetic", "cannot_with_an_exact_last_layer"]
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -379,11 +382,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("limen decide eva 'softmax,gated_d", ["softmax,gated_delta"]),
         ('limen decide eva "2*(3*gated_d', ["2*(3*gated_delta"]),
         ("limen decide eva 2*(3*gated_d", ["3*gated_delta"]),  # bash keeps what stands before the (
-        ("limen decide eva linear --expect=ca", ["can", "cannot", "cannot_in_exact_arithmetic"]),
+        ("limen decide eva linear --expect=ca", ["can", "cannot", *EXACTLY]),
         ('limen decide "eva(n=4)" softmax|gated_d', ["gated_delta"]),
         (
             "limen decide eva linear --expect ",
-            ["can", "cannot", "cannot_in_exact_arithmetic", "open", "incomplete"],
+            ["can", "cannot", *EXACTLY, "open", "incomplete"],
         ),
         ("limen decide eva linear --save ", [""]),  # so bash offers files
     ],
