@@ -103,8 +103,8 @@ def _needed(
     Where two routes count them differently, those of the longest text's route.
     """
     tasks = [at(k) for k in LOWER]
-    said = [(task, theorem.bound(task, architecture, steps)) for task in tasks]
-    bounds = [(task, b) for task, b in said if isinstance(b, Bound) and b.needs_bits is not None]
+    outcomes = [(task, theorem.bound(task, architecture, steps)) for task in tasks]
+    bounds = [(task, b) for task, b in outcomes if isinstance(b, Bound) and b.needs_bits is not None]
     own = [(task, b) for task, b in bounds if b.route == bounds[-1][1].route]
     for some in (bounds, own):
         has = [b.has_bits or 0 for _, b in some]
