@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from limen.mixers.recurrence.compiled import compiled_loops
-from limen.mixers.recurrence.loops import PLAIN
+from limen.mixers.recurrence.loops import PLAIN, Loops
 from limen.mixers.recurrence.rule import Tokens
 
 C = compiled_loops()
@@ -168,6 +169,47 @@ def test_parts_in_another_memory_are_refused() -> None:
         C.rule(Tokens(v, v.to("meta"), v))
     with pytest.raises(ValueError, match=r"λ is \(6, 4\)"):
         C.levels(Tokens(v, v, v), torch.zeros(2, 6, 4))
+
+
+@pytest.mark.parametrize("loops", [PLAIN, C], ids=["torch", "C"])
+@pytest.mark.parametrize("gates", [0, 1], ids=["lasting", "fading"])
+def test_levels_may_share_queries_and_keys(loops: Loops, gates: int) -> None:
+    q, k, v, _, g = (None if x is None else x.detach() for x in drawn((2, 3, 70), 4, gates, False))
+    assert q is not None and k is not None and v is not None
+    λ, one, three = torch.rand(2, 3, 70, 8, dtype=v.dtype), [q[:, :1], k[:, :1]], (2, 3, 70, 4)
+    each = [x.expand(three).contiguous() for x in one]
+    ys = [loops.levels(Tokens(*qk, v, None, g), λ) for qk in (one, each)]
+    torch.testing.assert_close(*ys)
+
+
+def test_levels_have_one_gate_a_token() -> None:
+    """With one a row C would write beyond the states that it keeps."""
+    v = torch.zeros(2, 20, 3, requires_grad=True)
+    with pytest.raises(ValueError, match=r"g is \(20, 3\) on cpu, not \(20, 1\)"):
+        C.levels(Tokens(v, v, v, None, v), torch.zeros(2, 20, 6))
+
+
+def test_the_default_device_changes_nothing() -> None:
+    """Where the texts begin is read by C as well; a batch of this size is met here first."""
+    parts = [None if x is None else x.detach() for x in drawn((2, 1, 13), 3, 1, True)]
+    with torch.device("meta"):
+        y = C.rule(Tokens(*parts))  # type: ignore[arg-type]
+    torch.testing.assert_close(y, stepped(parts))
+
+
+def test_a_sign_that_is_a_flag_counts() -> None:
+    parts = [None if x is None else x.detach() for x in drawn((2, 9), 3, 1, True)]
+    given = [None if x is None else torch._neg_view(-x) for x in parts]
+    assert torch.equal(C.rule(Tokens(*given)), C.rule(Tokens(*parts)))  # type: ignore[arg-type]
+
+
+def test_tensors_without_memory_are_not_read() -> None:
+    v = torch.zeros(2, 7, 3)
+    with FakeTensorMode() as fake:
+        w = fake.from_tensor(v)
+        assert C.rule(Tokens(w, w, w)).shape == v.shape
+    with pytest.raises(ValueError, match=r"k is .* on meta, not .* on cpu"):
+        C.rule(Tokens(v, w, v))
 
 
 def test_a_second_derivative_is_refused() -> None:

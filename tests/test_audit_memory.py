@@ -56,7 +56,8 @@ def drawn(rng: random.Random, name: str) -> Audit:
         "sequences": rng.choice((1, 3, 40)),
     }
     if rng.random() < 0.5:
-        options |= {"gpu": rng.choice([*gpus()])}
+        runs = [one.name for one in gpus().values() if engine(name).refuses(None, one) is None]
+        options |= {"gpu": rng.choice(runs)}
     else:
         options |= {"memory": int(GIB * rng.uniform(1, 64))}
     return asked(MODELS[rng.choice([*MODELS])], **options)
@@ -293,6 +294,54 @@ def test_another_engine_is_asked_in_the_weights_that_it_loads() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "options", "reason"),
+    [
+        ("llama", {"gpus": 32}, "16 heads cannot be divided over 32 ranks"),
+        ("deepseek_v3", {"gpus": 7}, "128 heads cannot be divided over 7 ranks"),
+        ("llama", {"kv_dtype": "q8_0"}, "vllm has no keys in q8_0"),
+        ("llama", {"engine": "llamacpp", "weights_dtype": "awq"}, "llamacpp loads no weights in awq"),
+        (
+            "llama",
+            {"engine": "vllm", "gpu": "P40"},
+            "vllm needs a GPU of compute capability 7.0; P40 has 6.1",
+        ),
+    ],
+)
+def test_what_an_engine_refuses_to_start_never_fits(model: str, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        asked(MODELS[model], **{"gpu": "H100", **options})
+
+
+def test_blocks_of_fp8_stay_whole_on_a_rank() -> None:
+    """vLLM and SGLang refuse 1536/8 = 192 rows in blocks of 128 (Qwen3-235B-A22B-FP8)."""
+    eight = {"gpu": "H100", "gpus": 8, "engine": "sglang"}
+    with pytest.raises(
+        BadInput, match=r"gate_proj \(1,536 × 2,048, in blocks of fp8\) cannot be divided over 8"
+    ):
+        asked(MODELS["fp8"] | {"num_key_value_heads": 8, "intermediate_size": 1536}, **eight)
+    config = MODELS["fp8"] | {"model_type": "qwen3_moe", "head_dim": 128, "moe_intermediate_size": 1536}
+    torn = [line for line in asked(config, **eight).remarks if "expert parallelism" in line]
+    assert torn == [
+        "experts of 1,536 in blocks of fp8 cannot be divided over 8 ranks: "
+        "start sglang with expert parallelism (the same bytes)"
+    ]
+    assert not any("expert parallelism" in line for line in asked(config, **eight | {"gpus": 4}).remarks)
+
+
+def test_llamacpp_holds_a_quantised_checkpoint_as_its_own_file() -> None:
+    """fp8 in 16 bits, gpt-oss in MXFP4: asked by itself as in the table beside another engine."""
+    for name in ("fp8", "gpt_oss"):
+        (row,) = (
+            one.audit
+            for one in by_engine(asked(MODELS[name], gpu="L4"))
+            if one.audit.engine.name == "llamacpp"
+        )
+        alone = asked(MODELS[name], gpu="L4", engine="llamacpp")
+        assert alone.weights_bytes == row.weights_bytes and alone.fits == row.fits
+    assert asked(MODELS["llama"], gpu="P40").engine.name == "llamacpp"
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"gpu": "H10"}, "no GPU named 'H10'"),
@@ -309,3 +358,9 @@ def test_a_wrong_option_is_one_line(options: dict[str, Any], message: str) -> No
     with pytest.raises(BadInput) as raised:
         _ = asked(LLAMA_8B, **options).report
     assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_field_that_the_weights_follow_is_not_called_ignored() -> None:
+    """DeepSeek V4 says by expert_dtype how its experts are stored."""
+    found = asked({"model_type": "deepseek_v4", "expert_dtype": "fp4"}, gpu="H200", gpus=4)
+    assert not any("expert_dtype" in line for line in found.remarks)

@@ -219,7 +219,7 @@ def test_an_example_that_show_names_runs() -> None:
         ("limen results dep", ["depth"]),
         ("limen experiment show dep", ["depth"]),
         ("limen demo conc", ["concentration"]),
-        ("limen decide eva linear --expect ca", ["can", "cannot"]),
+        ("limen decide eva linear --expect ca", ["can", "cannot", "cannot_in_exact_arithmetic"]),
         ("limen table --format ma", ["markdown"]),
         ("limen compare softmax --task inde", ["index"]),
         ("limen protocol eva softmax --players two", ["two_party"]),

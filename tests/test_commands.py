@@ -235,6 +235,10 @@ def test_python_takes_values_as_the_command_line_does() -> None:
         package.decide("eva", "linear", steps=-1)
     with pytest.raises(BadInput, match="no verdict named 'maybe'"):
         package.decide("eva", "linear", expect="maybe")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"a task is expected, such as .* got Architecture"):
+        package.decide(Architecture.parse("linear"), "eva")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"an architecture is expected, such as .* got 3"):
+        package.decide("eva", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stepz"):
         package.decide("eva", "linear", stepz=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="contxt"):
@@ -368,6 +372,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
+EXACTLY = ["cannot_in_exact_arithmetic", "cannot_with_an_exact_last_layer"]
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -375,11 +382,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("limen decide eva 'softmax,gated_d", ["softmax,gated_delta"]),
         ('limen decide eva "2*(3*gated_d', ["2*(3*gated_delta"]),
         ("limen decide eva 2*(3*gated_d", ["3*gated_delta"]),  # bash keeps what stands before the (
-        ("limen decide eva linear --expect=ca", ["can", "cannot", "cannot_in_exact_arithmetic"]),
+        ("limen decide eva linear --expect=ca", ["can", "cannot", *EXACTLY]),
         ('limen decide "eva(n=4)" softmax|gated_d', ["gated_delta"]),
         (
             "limen decide eva linear --expect ",
-            ["can", "cannot", "cannot_in_exact_arithmetic", "open", "incomplete"],
+            ["can", "cannot", *EXACTLY, "open", "incomplete"],
         ),
         ("limen decide eva linear --save ", [""]),  # so bash offers files
     ],

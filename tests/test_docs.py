@@ -13,6 +13,7 @@ from fixtures.cli import limen
 
 import limen as limen_package
 from limen import __version__
+from limen.core.catalogue import ids
 from limen.render.page.page import glossary
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +97,12 @@ def test_every_citation_is_in_the_bibliography() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_the_page_of_bounds_names_every_theorem() -> None:
+    table = (ROOT / "docs/bounds.md").read_text().partition("## The theorems")[2]
+    rows = re.findall(r"^\| (`[^|]*) \|", table, re.M)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == ids("theorems")
 
 
 def test_the_newest_section_of_the_changes_is_the_version_of_the_package() -> None:

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from fixtures.certificates import KERNEL, OFFER, certificates, run_alone
 from limen.commands.check import checked
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import encode
-from limen.core.construction import Construction
+from limen.core.construction import Construction, construct
+from limen.core.numbers import Precision
+from limen.core.task import Task
 from limen.core.theorem import Theorem
-from limen.decisions.placement import files_of
+from limen.decisions.placement import Offer, files_of, solves
 from limen.errors import BadInput
 from limen.model.files import HEADER, WEIGHTS
 from limen_check import trusted
@@ -23,6 +26,7 @@ from limen_check.cannot import bound as bounds
 
 TRUST = Path(__file__).parents[1] / "docs/trust.md"
 MARGINS = TRUST.with_name("margins.md")
+CONSTRUCTIONS = TRUST.with_name("constructions.md")
 
 
 def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:
@@ -214,3 +218,37 @@ def test_the_page_about_margins_has_every_construction_and_calls_argued_what_the
     for margins in rows.values():
         for kernel, _, seen in (cell.rsplit("/", 2) for cell in margins.split("|")):
             assert kernel.split()[0] in ("argued", "none") or 0 < float(kernel) <= float(seen)
+
+
+LENGTHS = (16, 256, 4096, 65536, 2**20)
+BY_LENGTH = re.findall(
+    r"^\| (\S+) by (\w+) \| (.*) \|$", CONSTRUCTIONS.read_text().partition("## Certified margins")[2], re.M
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("task", "by", "cells"), BY_LENGTH, ids=[f"{row[0]} by {row[1]}" for row in BY_LENGTH]
+)
+def test_the_margins_on_the_page_of_constructions_are_those_that_the_kernel_derives(
+    task: str, by: str, cells: str
+) -> None:
+    """In parentheses: what only the construction's own proof says."""
+    for n, cell in zip(LENGTHS, cells.split(" | "), strict=True):
+        sized = task.replace("=4n", f"={4 * n}").replace("=n", f"={n}")
+        construction = construct(Task.parse(sized), by)
+        for precision, printed in zip(("float32", "bfloat16"), cell.split(" / "), strict=True):
+            proof = solves(Offer(construction, False, precision))
+            predicted = construction.margin(Precision.parse(precision))
+            if not isinstance(proof, str):
+                assert printed == f"{float(Fraction(proof.margin)):.4g}", (sized, precision)
+            else:
+                assert printed == ("–" if predicted is None else f"({predicted:.4g})"), (
+                    sized,
+                    precision,
+                    proof,
+                )
+
+
+def test_there_are_margins_to_compare() -> None:
+    assert len(BY_LENGTH) == 17

@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 import pytest
+import torch
 from inequalities import EXACT_INEQUALITIES
 
 from limen.core.architecture import Architecture
@@ -13,9 +14,12 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
 from limen.decisions.decide import decide
+from limen.model.embedding import Table
+from limen.model.local import Mlp
+from limen.model.model import Frame, Model
 from limen.theorems import Case
 from limen.theorems.last_read import LastRead
-from limen_check import derive
+from limen_check import Malformed, derive
 
 
 @pytest.mark.parametrize(("k", "v"), [(1, 6), (2, 6), (3, 7)])
@@ -34,15 +38,57 @@ def test_no_more_words_are_answered_than_are_counted(k: int, v: int) -> None:
 def test_stacks_are_ruled_out_before_their_bits_alone_would_do_it(layers: int, p: int, at: int) -> None:
     stack = f"{layers}*gated_delta(h=4,d=64,p={p}),affine"
     verdict = decide(Task.parse(f"index(n={at},S=2)"), Architecture.parse(stack))
-    assert verdict.answer is Answer.CANNOT_EXACTLY and verdict.flips is not None and verdict.flips.at == at
+    assert verdict.answer is Answer.CANNOT_EXACT_LAST and verdict.flips is not None and verdict.flips.at == at
     assert verdict.report.theorem == "last_read"
+
+
+def test_exact_numbers_below_the_last_layer_do_more_so_the_verdict_does_not_say_exact_arithmetic() -> None:
+    """index(6,2), all inputs, in whole numbers: the lower state is Σ 2^i s_i, and an MLP reads its bits."""
+    n, task = 6, Task.parse("index(n=6,S=2)")
+    layer = "linear(h=1,d=1,d_k=1,phi=identity,normalise=false{})"
+    stack = f"{layer.format(',p=1')},{layer.format('')}"
+    verdict = decide(task, Architecture.parse(f"{stack},affine"))
+    assert verdict.headline.startswith("CANNOT with an exact last layer  index")
+    assert verdict.report.verdict == "cannot_with_an_exact_last_layer"
+    plain = decide(task, Architecture.parse(stack))
+    assert plain.in_exact_arithmetic == (
+        "with an affine readout, an exact last layer and p bits per number below, "
+        "it is ruled out at n = 4 (last_read)"
+    )
+    model = _one_number_below(layer.format(""), n)
+    strings = np.indices((2,) * n).reshape(n, -1).T
+    texts = np.concatenate([np.repeat(strings, n, 0), np.tile(np.arange(n), len(strings))[:, None]], axis=1)
+    logits = model.logits(torch.as_tensor(texts))[:, -1]
+    assert (logits.argmax(-1).numpy() == task.answer(texts)).all()
+    assert (2 * logits == (2 * logits).round()).all() and (logits[:, 1] - logits[:, 0]).abs().min() == 0.5
+
+
+def _one_number_below(layer: str, n: int) -> Model:
+    """Columns: the symbol, 2^i, 1, which place is asked for (n of them), what was read, the answer."""
+    steps = [(p, m) for p in range(n) for m in range(1, 2 ** (n - p))]  # bit p changes at m·2^p
+    one, asked, read, answer, width = 2, 3, n + 3, n + 4, n + 5
+    frame = Frame(Architecture.parse(f"2*{layer}"), width, 2, Table(n, n + 1), (Mlp(2 * len(steps)), None))
+    w = {name: torch.zeros(shape, dtype=torch.float64) for name, shape in frame.shapes().items()}
+    w["embedding.E"][1, 0], w["embedding.E"][:, asked : asked + n] = 1, torch.eye(n)
+    w["embedding.P"][:, one], w["embedding.P"][:n, 1] = 1, 2.0 ** torch.arange(n)  # the question has no key
+    w["0.0.V"][0], w["0.0.K"][1], w["0.0.Q"][one], w["0.0.O"][0, read] = 1, 1, 1, 1
+    for i, (p, m) in enumerate(steps):  # ReLU(N - m·2^p + 1) - ReLU(N - m·2^p), if p is asked for
+        for unit, more in ((2 * i, 1), (2 * i + 1, 0)):
+            w["0.local.W1"][[read, asked + p], unit] = torch.tensor([1.0, 2.0**n], dtype=torch.float64)
+            w["0.local.b1"][unit] = more - m * 2**p - 2**n
+            w["0.local.W2"][unit, answer] = (-1) ** (m + 1) * (2 * more - 1)
+    w["readout.U"][answer, 1], w["readout.u"][0] = 1, 0.5
+    return Model(frame, w)
 
 
 def test_a_forged_side_is_refused_and_one_layer_is_not_its_business() -> None:
     task, stack = Task.parse("index(n=300000,S=2)"), "2*gated_delta(h=4,d=64),affine"
     bound = LastRead().exact(task, Architecture.parse(stack))
     assert isinstance(bound, ExactBound) and bound.excludes
-    assert derive(encode(bound), None).says.endswith("by last_read, proved in prose")
+    says = derive(encode(bound), None).says
+    assert says.endswith("by last_read, proved in prose") and "exact arithmetic" not in says
+    with pytest.raises(Malformed, match="the arithmetic of such a bound is exact_last_layer"):
+        derive(encode(bound).replace(b"exact_last_layer", b"exact"), None)
     assert not derive(encode(bound).replace(str(bound.has).encode(), str(bound.has - 1).encode()), None).valid
     for other in (
         "gated_delta,affine",

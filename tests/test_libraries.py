@@ -96,6 +96,53 @@ def test_a_refusal_is_remembered_for_this_compiler_and_a_day(
         get()
 
 
+def test_what_the_compiler_lacks_today_is_not_remembered(
+    get: Get, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the assembler is not on the path, or the disk is full."""
+    lacking = tmp_path / "cc"
+    lacking.write_text("#!/bin/sh\necho 'fatal error: cannot execute as' >&2\nexit 1\n")
+    lacking.chmod(0o700)
+    with monkeypatch.context() as patched:
+        patched.setenv("CC", str(lacking))
+        assert "cannot execute as" in get().why and not get().by_real
+    assert not cache_of(tmp_path, "json")
+
+
+def test_a_refusal_is_this_users_alone_whatever_the_umask(get: Get, tmp_path: Path) -> None:
+    build.SOURCE.write_text("#error no such luck\n")
+    before = os.umask(0o002)
+    try:
+        assert not get().by_real and "no such luck" in get().why and "tried before" in get().why
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in cache_of(tmp_path, "json")} == {0o600}
+
+
+def test_what_a_killed_build_left_is_removed_after_a_day(get: Get, tmp_path: Path) -> None:
+    begun = [tmp_path / "cache/limen" / f"building-{age}" for age in ("old", "new")]
+    (tmp_path / "cache/limen").mkdir(mode=0o700, parents=True)
+    for scratch in begun:
+        scratch.mkdir()
+        (scratch / "rule.so").write_bytes(b"half")
+    os.utime(begun[0], (0, 0))
+    assert get().by_real
+    assert [scratch.exists() for scratch in begun] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("cc", "why"),
+    [
+        ('cc "-O2', 'CC is cc "-O2, and that is no command: No closing quotation'),
+        ("true", "true wrote no library"),
+        ("cc -fvisibility=hidden", "undefined symbol: made_from"),
+    ],
+)
+def test_an_odd_cc_is_a_reason(cc: str, why: str, get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", cc)
+    assert not get().by_real and why in get().why
+
+
 @pytest.mark.parametrize("damage", ["cut", "gone", "no record", "no JSON"])
 def test_what_is_damaged_is_built_anew(damage: str, get: Get, tmp_path: Path) -> None:
     assert get().by_real
@@ -117,6 +164,14 @@ def test_what_others_can_write_to_is_not_loaded(kind: str, get: Get, tmp_path: P
     path = tmp_path / "cache/limen" if kind == "folder" else cache_of(tmp_path, kind)[0]
     path.chmod(0o777)
     assert not get().by_real and f"{path} can be written to by other users" in get().why
+
+
+def test_a_folder_that_others_can_rename_is_not_used(get: Get, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    assert not get().by_real and f"{tmp_path / 'cache'} can be written to by other users" in get().why
+    (tmp_path / "cache").chmod(0o1777)  # as /tmp is: only owners rename
+    assert get().by_real
 
 
 def test_what_another_user_owns_is_not_loaded(get: Get, monkeypatch: pytest.MonkeyPatch) -> None:

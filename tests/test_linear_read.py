@@ -12,12 +12,13 @@ from fixtures.networks import random_model
 from inequalities import EXACT_INEQUALITIES
 
 from limen.commands.demo.precision import precision, trained
+from limen.coq.forms import claimed
 from limen.core.architecture import AffineEnd, Architecture
 from limen.core.certificate import Bound, ExactBound, Fits, encode
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
-from limen.decisions.decide import decide, ruled_out
+from limen.decisions.decide import decide, ruled_out, ruled_out_exactly
 from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Segment, Table
 from limen.model.model import Frame, Model
@@ -325,6 +326,51 @@ def test_it_is_ruled_out_from_one_more_question_on(task: str, stack: str, at: in
     )
 
 
+def test_what_bound_says_every_layer_needs_is_true_of_the_layers_that_it_names() -> None:
+    """Others do with fewer keys, or have none: a convolution, a window beside, a normaliser, log_linear."""
+    task = Task.parse("index(n=15,S=2)")
+    (need,) = LinearRead().needs(task)
+    assert "Σ d_k" in need.inequality and "≥ 15" in need.inequality
+    plain = {"linear": ",phi=identity,normalise=false", "gated_linear": "", "delta": "", "gated_delta": ""}
+    for name, options in (plain | {"kda": ""}).items():
+        assert name in need.mixer
+        bound = LinearRead().exact(task, Architecture.parse(f"{name}(h=2,d=1,d_k=7{options}),affine"))
+        assert isinstance(bound, ExactBound) and bound.excludes
+    for other in (
+        "gated_delta(h=2,d=1,d_k=7,c=2)",
+        "delta(h=2,d=1,d_k=7)|window(W=2)",
+        "linear(h=1,d=1,d_k=14)",
+        "log_linear(h=2,d=1,d_k=7,over=mamba2)",
+    ):
+        bound = LinearRead().exact(task, Architecture.parse(f"{other},affine"))
+        assert isinstance(bound, ExactBound) and not bound.excludes
+    assert "one layer of linear (normalise=false)" in need.mixer and "kda (c=1)" in need.mixer
+
+
+@pytest.mark.parametrize(
+    ("task", "stack"),
+    [
+        ("index(n=40,S=2)", "gated_delta(h=1,d=2)"),
+        ("index(n=40,S=2)", "gated_delta(h=1,d=2,c=4)"),
+        ("index(n=40,S=2)", "mamba(d=2,s=2,c=1)"),
+        ("eva(n=40)", "linear(h=1,d=2)"),
+        ("eva(n=64)", "log_linear(h=1,d=2,over=mamba2)"),
+        ("index(n=40,S=2)", "delta(h=1,d=2)|window(h=1,d=2,W=2)"),
+        ("index(n=40,S=2)", "window(h=1,d=2,W=2),kda(h=1,d=2)"),
+        ("two_sum(n=40,M=80)", "gated_linear(h=1,d=2)"),
+        ("recall(n=3,V=8)", "softmax(h=1,d=2)"),
+        ("recall(n=3,V=8,q=2)", "softmax(h=1,d=2)"),
+    ],
+)
+def test_the_kernel_names_a_coq_file_without_reserve_just_where_a_proof_is_written(
+    task: str, stack: str
+) -> None:
+    accepted = ruled_out_exactly(Task.parse(task), Architecture.parse(f"{stack},affine"))
+    assert accepted is not None and isinstance(accepted.certificate, ExactBound)
+    written = not isinstance(claimed(accepted.certificate), NoStatement)
+    assert accepted.says.endswith(".v") is written
+
+
 def test_a_bound_in_bits_stays_a_plain_cannot_and_is_said_first() -> None:
     both = verdict("index(n=2^20,S=2)", "gated_delta(h=4,d=64),affine")
     assert both.answer is Answer.CANNOT and isinstance(both.evidence and both.evidence.certificate, Bound)
@@ -337,6 +383,20 @@ def test_weights_with_an_affine_readout_fit_and_others_do_not() -> None:
     can = verdict("eva(n=16)", f"{stack},affine")
     assert can.answer is Answer.CAN and isinstance(can.evidence and can.evidence.certificate, Fits)
     assert verdict("eva(n=16)", f"{stack},affine(norm=true)").answer is Answer.OPEN, "it has no norm"
+    thinks = "composition(m=3)", "softmax(h=1,d=2,d_k=4)"  # one hop by one layer, after one step
+    thought = verdict(*thinks, steps=1).evidence
+    assert thought is not None and derive(thought.content, thought.files).valid
+    forged = json.loads(thought.content)
+    forged["architecture"] += ",affine(norm=false)"
+    refused = derive(json.dumps(forged).encode(), thought.files)
+    assert not refused.valid and "without chain of thought" in refused.says
+    unread = (
+        verdict(thinks[0], f"{thinks[1]},affine", steps=1),
+        verdict("eva(n=4)", "softmax,affine(norm=true)"),
+    )
+    for other in unread:
+        assert other.answer is Answer.OPEN and not other.argued, "another readout, or thought, does not fit"
+    assert not any("softmax_read: " in line or "one_sum: " in line for line in unread[0].remarks), "one pass"
     assert verdict("index(n=4,S=2)", "relu_rnn(state_bits=8)").answer is Answer.CAN
     assert verdict("index(n=4,S=2)", "relu_rnn(state_bits=8),affine").answer is Answer.OPEN
 

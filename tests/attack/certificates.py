@@ -102,10 +102,11 @@ def _bound(c: Fields) -> bool:
         raise Untrue("the producer says nothing there")
     if c["ceiling"] is not None:
         return said.ceiling is not None and Fraction(c["ceiling"]) >= Fraction(said.ceiling) - _CLOSE
-    if said.has_bits is None or said.needs_bits is None:
+    if said.sides is None or c.get("unit", "bits") != said.sides.unit:
         return False
-    finer = c["needs_bits"] - said.needs_bits  # the kernel counts some rows that the producer rounds down
-    return said.has_bits <= c["has_bits"] < c["needs_bits"] and finer <= max(1, said.needs_bits >> 6)
+    needs, has = (c[f"{side}_bits" if said.sides.unit == "bits" else side] for side in ("needs", "has"))
+    finer = needs - said.sides[0]  # the kernel counts some rows that the producer rounds down
+    return said.sides[1] <= has < needs and finer <= max(1, said.sides[0] >> 6)
 
 
 def _found_machine(c: Fields) -> bool:

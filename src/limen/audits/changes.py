@@ -44,12 +44,12 @@ class OptionChange(NamedTuple):
 
 def cheapest(audit: Audit) -> OptionChange | None:
     """The first change on the same GPUs with which it fits; None if none does."""
-    return next((change for change in _smaller(audit) if change.of(audit).fits), None)
+    return next((change for change in _smaller(audit) if change.of(audit).starts), None)
 
 
 def more_gpus(audit: Audit) -> OptionChange | None:
     """The least number of such GPUs, more than now, on which it fits with nothing else changed."""
-    return next((change for change in _larger(audit) if change.of(audit).fits), None)
+    return next((change for change in _larger(audit) if change.of(audit).starts), None)
 
 
 def cheapest_on_more(audit: Audit) -> OptionChange | None:
@@ -57,7 +57,7 @@ def cheapest_on_more(audit: Audit) -> OptionChange | None:
     both = (
         OptionChange(more.options + less.options) for more, less in product(_larger(audit), _smaller(audit))
     )
-    return next((change for change in both if change.of(audit).fits), None)
+    return next((change for change in both if change.of(audit).starts), None)
 
 
 def _larger(audit: Audit) -> Iterator[OptionChange]:

@@ -8,8 +8,10 @@ from typing import Any
 
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stored.checkpoint import Checkpoint, Config
+from limen.hf.stored.matrices import Matrix
 from limen.hf.stored.ranks import Ranks
-from limen.hf.stored.weights import HeldWeights, ListedModel, held, listed
+from limen.hf.stored.wanted import PLAIN
+from limen.hf.stored.weights import HeldWeights, ListedModel, held, listed, torn
 from limen.hf.weights_table import TensorKind
 
 Counted = HeldWeights | NotCounted
@@ -21,6 +23,7 @@ class ModelWeights:
     def __init__(self, config: Mapping[str, Any], source: str) -> None:
         self.config, self.source = config, source
         self._counted: dict[tuple[str | None, Ranks, bool, bool], Counted] = {}
+        self._torn: dict[tuple[str | None, Ranks], tuple[Matrix, ...]] = {}
 
     @cached_property
     def model(self) -> ListedModel | NotCounted:
@@ -41,6 +44,16 @@ class ModelWeights:
         size: int | None = getattr(self.config, "weights", None)
         return size
 
+    @property
+    def own(self) -> Counted:
+        """The weights on one rank as the checkpoint has them, or why they are not counted."""
+        return self.held(None, Ranks(), mtp=False, tables=False)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the checkpoint is not quantised."""
+        return isinstance(self.own, HeldWeights) and self.own.scheme in PLAIN
+
     def held(self, scheme: str | None, ranks: Ranks, mtp: bool, tables: bool) -> Counted:
         """The weights in a scheme (None: as declared) on ranks, or why they are not counted."""
         key = (scheme, ranks, mtp, tables)
@@ -56,6 +69,17 @@ class ModelWeights:
             return held(self.model, self.model.packing(scheme), ranks, beside, mtp, tables)
         except NotCounted as reason:
             return reason
+
+    def torn(self, scheme: str | None, ranks: Ranks) -> tuple[Matrix, ...]:
+        """The matrices that so many ranks divide inside a block of fp8; none if they are not counted."""
+        if isinstance(self.model, NotCounted):
+            return ()
+        if (key := (scheme, ranks)) not in self._torn:
+            try:
+                self._torn[key] = tuple(torn(self.model, self.model.packing(scheme), ranks))
+            except NotCounted:
+                self._torn[key] = ()
+        return self._torn[key]
 
     @cached_property
     def vocabulary(self) -> int:

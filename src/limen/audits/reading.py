@@ -33,9 +33,12 @@ from limen.hf.engines import Budget, Dtypes, Engine, Plan, engine
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
 from limen.hf.stored.checkpoint import Checkpoint, with_files
+from limen.hf.stored.matrices import Matrix
 from limen.hf.stored.mixtures import FILE_TYPES
 from limen.hf.stored.ranks import Ranks
+from limen.hf.stored.wanted import PLAIN
 from limen.hf.stored.weights import HeldWeights
+from limen.hf.weights_table import TensorKind
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
@@ -300,6 +303,13 @@ class Audit(Result):
         return None if self.room is None else self.fullest.needed <= self.room
 
     @property
+    def starts(self) -> bool:
+        """Whether it fits, and the engine starts so; weights that fill a GPU by themselves end it early."""
+        if self.budget is not None and (self.weights_bytes or 0) > self.budget.left:
+            return False
+        return bool(self.fits) and self.refusal is None
+
+    @property
     def missing(self) -> int | None:
         """Bytes that the cache lacks beside the weights, on the fullest rank; None where it fits."""
         return None if self.room is None or self.fits else self.fullest.needed - self.room
@@ -317,13 +327,40 @@ class Audit(Result):
             low, high = (low, middle) if self.asking(memory=middle).fits else (middle, high)
         return high
 
+    @property
+    def refusal(self) -> str | None:
+        """Why the engine does not start so, whatever the memory; None if it does."""
+        request, scheme = self.request, (self.request.weights_dtype or "f16").lower()
+        if self.engine.name == "llamacpp" and request.weights is None and scheme not in (*FILE_TYPES, *PLAIN):
+            return f"llamacpp loads no weights in {scheme}; expected a type of its own, such as q4_k_m"
+        if (why := self.engine.refuses(request.dtypes.kv, request.device)) is not None:
+            return why
+        return self.unshared(request.tensor_parallel) if self.engine.by_heads else None
+
     def shared_by(self, ranks: int) -> bool:
         """Whether so many GPUs can share the model, by heads or by layers as the engine does it."""
-        if not self.engine.by_heads:
-            return ranks <= len(self.stack.layers)
+        return self.unshared(ranks) is None if self.engine.by_heads else ranks <= len(self.stack.layers)
+
+    def unshared(self, ranks: int) -> str | None:
+        """Why so many ranks of tensor parallelism cannot share the model, as vLLM and SGLang see it.
+
+        Heads are whole, and so are blocks of fp8 (vLLM's validate_fp8_block_shape), but for those of experts:
+        expert parallelism keeps these whole.
+        """
+        over = f"over {ranks} ranks of tensor parallelism"
         sizes = (dict(block.sizes) for layer in self.stack.layers for block in layer.blocks)
-        heads = all(own.get("heads", ranks) % ranks == 0 for own in sizes)
-        return heads and all(kept.undivided(ranks) is None for kept, _ in self.stack.tensors)
+        heads = [own["heads"] for own in sizes if own.get("heads", ranks) % ranks]
+        heads += [few for kept, _ in self.stack.tensors if (few := kept.undivided(ranks)) is not None]
+        if heads:
+            return f"{heads[0]} heads cannot be divided {over}"
+        if dense := [matrix for matrix in self._torn(ranks) if matrix.kind is not TensorKind.EXPERTS]:
+            name, out, columns = dense[0].name, dense[0].out, dense[0].columns
+            other = "; fp8-channel has none" if self.request.weights_dtype else ""
+            return f"{name} ({out:,} × {columns:,}, in blocks of fp8) cannot be divided {over}{other}"
+        return None
+
+    def _torn(self, ranks: int) -> tuple[Matrix, ...]:
+        return self.model_weights.torn(self.request.weights_dtype, Ranks(ranks))
 
     @cached_property
     def longest_context(self) -> int | None:
@@ -383,8 +420,8 @@ class Audit(Result):
         else:
             inside = "the weights alone do not" if (self.room or 0) < 0 else "no context does"
         if batch := self.largest_batch:
-            verb = "does" if batch == 1 else "do"
-            inside += f", and so {verb} {plural(batch, 'sequence')} of {context:,} tokens"
+            verb, fewer = "does" if batch == 1 else "do", f"{plural(batch, 'sequence')} of {context:,} tokens"
+            inside += f", and so {verb} {fewer}" if most else f", but {fewer} {verb}"
         short = f"{in_bytes(missing)} short: {took} do not fit into {self._place}; {inside}"
         if (enough := self.enough) is None:
             return short
@@ -433,6 +470,10 @@ class Audit(Result):
                 chosen = "--moe-backend" if by else f"as {self.engine.name} chooses it here (--moe-backend)"
                 padded = f"padded for {backend}, {chosen}" if backend else "not padded (--moe-backend, --gpu)"
                 lines.append(f"experts in MXFP4 are {padded}")
+        if self.engine.by_heads and (experts := self._torn(self.request.tensor_parallel)):
+            sizes = f"experts of {min(experts[0].out, experts[0].columns):,} in blocks of fp8"
+            over = f"cannot be divided over {self.request.tensor_parallel} ranks"
+            lines.append(f"{sizes} {over}: start {self.engine.name} with expert parallelism (the same bytes)")
         return lines
 
 
@@ -441,7 +482,10 @@ def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     stated, model_weights = declared(config, source), ModelWeights(config, source)
     started, dtypes = _started(request, model_weights, stated)
     stack = _stack(config, source, dtypes)
-    return Audit(source, stack, request, started, stated, dtypes, limits(stack.architecture), model_weights)
+    read = Audit(source, stack, request, started, stated, dtypes, limits(stack.architecture), model_weights)
+    if (why := read.refusal) is not None:
+        raise BadInput(why)
+    return read
 
 
 def architecture_of(path: str) -> Architecture:
@@ -459,15 +503,31 @@ def _started(request: Request, model_weights: ModelWeights, stated: Declared) ->
     if request.mtp and not request.draft_layers:
         request = replace(request, draft_layers=model_weights.draft_layers)
     by = engine(name).of(model_type)
-    return request.started(name, by), by.dtypes(request.dtypes, stated, model_type)
+    started = replace(request.started(name, by), weights_dtype=_loaded_as(request, model_weights, name))
+    return started, by.dtypes(request.dtypes, stated, model_type)
+
+
+def _loaded_as(request: Request, model_weights: ModelWeights, name: str) -> str | None:
+    """The scheme in which an engine loads the weights; None: as they are."""
+    own = request.weights is None and model_weights.stored is None and request.weights_dtype is None
+    if not own or name != "llamacpp" or (scheme := file_type(model_weights)) is None:
+        return request.weights_dtype
+    return None if model_weights.plain else scheme
+
+
+def file_type(model_weights: ModelWeights) -> str | None:
+    """What llama.cpp makes of a checkpoint at first: experts in MXFP4 as they are, else all in 16 bits."""
+    if isinstance(own := model_weights.own, NotCounted):
+        return None
+    return "mxfp4_moe" if own.scheme.startswith("MXFP4") else "f16"
 
 
 def _engine_of(request: Request, model_weights: ModelWeights) -> str:
     """The engine that people run such weights with on a GPU by name; `minimal` where none is given."""
     if request.gpu is None and not request.find:
         return "minimal"
-    scheme = (request.weights_dtype or "").lower()
-    if scheme in FILE_TYPES or model_weights.stored is not None:
+    scheme, device = (request.weights_dtype or "").lower(), request.device
+    if scheme in FILE_TYPES or model_weights.stored is not None or engine("vllm").refuses(None, device):
         return "llamacpp"
     return "mlx" if scheme.startswith("mlx-") else "vllm"
 

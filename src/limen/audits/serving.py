@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from limen.audits.changes import COUNTS, OptionChange, cheapest, cheapest_on_more, more_gpus
-from limen.audits.reading import Audit
+from limen.audits.reading import Audit, file_type
 from limen.hf.dtypes import BITS
 from limen.hf.engines import Engine, engine
 from limen.hf.gpus import Device, gpus
-from limen.hf.layer_sizes import NotCounted
 from limen.hf.stored.mixtures import FILE_TYPES
 
 _SHOWN = ("vllm", "sglang", "llamacpp")  # beside the engine that is asked for
@@ -52,8 +51,7 @@ def _started_by(audit: Audit, name: str) -> Audit | None:
         gpus=given.gpus or given.tensor_parallel * given.pipeline_parallel,
         **alone,
     )
-    request = other.request
-    return other if other.shared_by(request.tensor_parallel if by.by_heads else request.ranks) else None
+    return other if other.refusal is None and (by.by_heads or other.shared_by(other.request.ranks)) else None
 
 
 def _keys_of(kv: str | None, by: Engine) -> str | None:
@@ -69,10 +67,7 @@ def _scheme_of(audit: Audit, name: str) -> str | None:
     files = scheme in FILE_TYPES or audit.stored is not None
     if name != "llamacpp" or files:
         return None if files != (name == "llamacpp") or scheme.startswith("mlx-") else scheme
-    held = audit.asking(weights_dtype=None).held
-    if isinstance(held, NotCounted) or scheme not in ("", *_PLAIN):
-        return None
-    return "mxfp4_moe" if held.scheme.startswith("MXFP4") else "f16"
+    return file_type(audit.model_weights) if scheme in ("", *_PLAIN) else None
 
 
 class OnGpus(NamedTuple):
@@ -93,5 +88,5 @@ def _fitting(audit: Audit, device: Device) -> Iterator[Audit]:
         if audit.shared_by(N):
             alone = {"tensor_parallel": 1, "pipeline_parallel": 1}
             one = audit.asking(memory=None, gpu=device.name, gpus=N, **alone)
-            if one.fits:
+            if one.starts:
                 yield one

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from limen.commands import _complete
 from limen.core import quantities
 from limen.core.option import Argument, Option
-from limen.errors import BadInput
+from limen.errors import BadInput, shortened
 from limen.files import own
 from limen.files.printable import printable
 
@@ -61,7 +61,11 @@ def task_of(task: TaskLike) -> SizedTask:
     """The task that is written down, or the one that Python handed in."""
     from limen.core.task import Task
 
-    return Task.parse(task) if isinstance(task, str) else task
+    if isinstance(task, str):
+        return Task.parse(task)
+    if not isinstance(task, Task):
+        raise BadInput(f'a task is expected, such as "eva(n=512)" or a Task, got {shortened(task)}')
+    return task
 
 
 def is_text(text: str) -> bool:
@@ -84,8 +88,13 @@ def any_stack_of(architecture: StackLike) -> Architecture:
     """The same, whatever is supposed of its readout."""
     from limen.core.architecture import Architecture
 
-    if not isinstance(architecture, str):
+    if isinstance(architecture, Architecture):
         return architecture
+    if not isinstance(architecture, str):
+        raise BadInput(
+            'an architecture is expected, such as "softmax(h=8,d=128)" or an Architecture, '
+            f"got {shortened(architecture)}"
+        )
     if not architecture.strip():
         raise BadInput(
             "an architecture is expected, such as softmax(h=8,d=128), or a config.json; got nothing"

@@ -49,11 +49,19 @@ def decide(
         Option("Write a Coq proof of this CANNOT to a .v file; exit 1 if there is none.", local=True),
     ] = None,
     expect: Annotated[
-        Literal["can", "cannot", "cannot_in_exact_arithmetic", "open", "incomplete"] | None,
+        Literal[
+            "can",
+            "cannot",
+            "cannot_in_exact_arithmetic",
+            "cannot_with_an_exact_last_layer",
+            "open",
+            "incomplete",
+        ]
+        | None,
         Option("can, cannot or open: exit 1 if the verdict is a different one.", noun="verdict"),
     ] = None,
 ) -> Verdict:
-    """Names the theorem or the construction, both sides in bits, and the size at which the verdict flips."""
+    """Names the theorem or the construction, both sides of the inequality, and where the verdict flips."""
     from dataclasses import replace
 
     from limen.core.text import left_out

@@ -137,7 +137,10 @@ def train(
     mixed: Annotated[bool, Option("Also teach smaller sizes of the task.")] = False,
     distribution: Annotated[
         str | None,
-        Option("How plain inputs are drawn; for recall also halves, as in MQAR. Default: uniformly."),
+        Option(
+            "How plain inputs are drawn: for recall also halves, as in MQAR. "
+            "Default: as the task draws them (limen show says how)."
+        ),
     ] = None,
     first: Annotated[
         str | None, Option("A smaller stack to train first; it then grows by layers of zeros.", own=True)

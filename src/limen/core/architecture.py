@@ -148,7 +148,8 @@ class Layer:
 class AffineEnd:
     """After the last mixer a residual sum and the readout xU + u; with a norm before it, xU and no u.
 
-    It is a hypothesis about the readout, no layer: no MLP, no gate and no norm of the output, no thought.
+    It is a hypothesis about the readout, no layer: no MLP, no thought, no gate and no norm of the output but
+    the mixer's own.
     """
 
     norm: bool = False

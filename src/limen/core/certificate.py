@@ -157,13 +157,13 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
 class ExactBound(Certificate, frozen=True, kw_only=True, tag="exact_bound"):
     """The inequality of a theorem about exact arithmetic and an affine readout: `has` < `needs` says cannot.
 
-    It knows no precision.  It is no `Bound`: rounding and other readouts are not covered, so that weights
-    which run do not contradict it.
+    It knows no precision of what is exact.  It is no `Bound`: rounding and other readouts are not covered,
+    so that weights which run do not contradict it.
     """
 
     architecture: str
     theorem: str
-    arithmetic: Literal["exact"] = "exact"
+    arithmetic: Literal["exact", "exact_last_layer"] = "exact"  # the latter: states below it in bits
     unit: Literal["questions", "sums", "bits"]
     needs: int
     has: int

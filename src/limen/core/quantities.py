@@ -142,6 +142,15 @@ def many(count: int) -> str:
     return f"{count:,}" if count.bit_length() <= 64 else f"about 2^{math.log2(count):.6g}"
 
 
+def power_of_two(log: float) -> str:
+    """2^log, four digits of the exponent.
+
+    >>> power_of_two(199.316), power_of_two(485_431.7)
+    ('2^199.3', '2^485,400')
+    """
+    return f"2^{float(f'{log:.4g}'):,.15g}"
+
+
 def percent(share: float) -> str:
     """A share in percent, rounded up, so that it stays a bound.
 

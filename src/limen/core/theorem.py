@@ -12,6 +12,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision, ExactBound, WrongAnswer
 from limen.core.proof import Formal
 from limen.core.task import Task
+from limen.errors import counted
 
 if TYPE_CHECKING:
     from limen.model.predictor import Predictor
@@ -105,6 +106,7 @@ class ExactTheorem(Theorem):
     """A theorem about exact arithmetic and an affine readout: its bounds are kept apart from all others."""
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        counted(steps)
         return NoStatement("it is about exact arithmetic and an affine readout", elsewhere=True)
 
     @abstractmethod

@@ -21,13 +21,14 @@ class Answer(StrEnum):
     CAN = "can"
     CANNOT = "cannot"
     CANNOT_EXACTLY = "cannot_in_exact_arithmetic"  # with an affine readout; rounding is not covered
+    CANNOT_EXACT_LAST = "cannot_with_an_exact_last_layer"  # as above it, the states below it in bits
     OPEN = "open"
     INCOMPLETE = "incomplete"  # no evidence, but not all that might give it was looked at
 
     @property
     def shown(self) -> str:
         """The verdict as people read it."""
-        return "CANNOT in exact arithmetic" if self is Answer.CANNOT_EXACTLY else self.upper()
+        return f"CANNOT {self.removeprefix('cannot_').replace('_', ' ')}" if "_" in self else self.upper()
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ def answer_of(evidence: Accepted | None, incomplete: bool = False) -> Answer:
     match evidence.certificate:
         case Bound():
             return Answer.CANNOT
+        case ExactBound(arithmetic="exact_last_layer"):
+            return Answer.CANNOT_EXACT_LAST
         case ExactBound():
             return Answer.CANNOT_EXACTLY
     return Answer.CAN

@@ -117,7 +117,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         by if evidence and isinstance(evidence.certificate, Fits) else None,
         () if evidence else known.argued,
         _nearest(evidence, known),
-        () if evidence else (*known.remarks(task), *_silent_exactly(task, architecture)),
+        () if evidence else (*known.remarks(task), *(() if steps else _silent_exactly(task, architecture))),
         flips and Flip(size, *flips),
         ceiling,
         None if evidence or known.argued else believed(task, architecture, steps),
@@ -143,9 +143,13 @@ def ruled_out(
 
 
 def ruled_out_exactly(task: Task, architecture: Architecture) -> Accepted | None:
-    """The evidence of CANNOT in exact arithmetic, the widest gap first; only for a stack with `affine`."""
+    """The evidence of CANNOT in exact arithmetic, the widest gap first; only for a stack with `affine`.
+
+    A bound that supposes an exact last layer alone comes last: it counts bits, and says less.
+    """
     bounds = [b for b in _exactly(task, architecture).values() if isinstance(b, ExactBound) and b.excludes]
-    return next((yes for b in sorted(bounds, key=_ratio) if isinstance(yes := accept(b), Accepted)), None)
+    bounds.sort(key=lambda b: (b.arithmetic != "exact", _ratio(b)))
+    return next((yes for b in bounds if isinstance(yes := accept(b), Accepted)), None)
 
 
 def _exactly(task: Task, architecture: Architecture) -> dict[str, ExactBound | NoStatement]:
@@ -170,9 +174,12 @@ def _if_affine(task: Task, architecture: Architecture, size: str) -> str | None:
     by = flips and ruled_out_exactly(task.resized(size, flips[0]), affine)
     if not flips or not by or not isinstance(by.certificate, ExactBound):
         return None
+    theorem, where = by.certificate.theorem, f"it is ruled out at {size} = {many(flips[0])}"
+    if by.certificate.arithmetic == "exact_last_layer":
+        supposed = "with " if architecture.end else "with an affine readout, "
+        return f"{supposed}an exact last layer and p bits per number below, {where} ({theorem})"
     supposed = "" if architecture.end else "with an affine readout and "
-    where = f"at {size} = {many(flips[0])}, at any precision ({by.certificate.theorem})"
-    return f"{supposed}in exact arithmetic it is ruled out {where}"
+    return f"{supposed}in exact arithmetic {where}, at any precision ({theorem})"
 
 
 def _flips_exactly(task: Task, architecture: Architecture, size: str) -> tuple[int, int | None] | None:

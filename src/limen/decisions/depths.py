@@ -253,6 +253,7 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
 
 
 def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> Certified:
+    """From which length on so many hops are ruled out; beyond all practice its log₂ alone, unless `far`."""
     near = far or hops <= _NEAR or _whispers(architecture)
     try:
         least = composition_depth.smallest(architecture, hops, steps) if near else None

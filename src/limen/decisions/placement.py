@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import limen_check
-from limen.core.architecture import Architecture, Layer, Part
+from limen.core.architecture import AffineEnd, Architecture, Layer, Part
 from limen.core.certificate import Fits, Solves
 from limen.core.construction import Construction
 from limen.core.kernel import Accepted, Files, accept
@@ -24,6 +24,7 @@ from limen.errors import BadInput, counted
 from limen.mixers.softmax import Softmax
 from limen.model.files import written
 from limen.model.model import Frame
+from limen.model.readout import Affine, Binary
 
 _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at most so many bits per number
 _MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; h is counted
@@ -61,11 +62,20 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
         used, encoder = _used(seeing, architecture), True
     if used is None:
         return _lacking(frame.architecture)
+    end = architecture.end
+    if end is not None and (construction.steps or not _ends_so(frame, end)):
+        return f"its readout, or its chain of thought, is not what {end} supposes"
     least = min((part.p or 16 for part in used), default=16)
     name = next((name for bits, name in _FORMATS.items() if bits <= least), None)
     if name is None:
         return f"margins are certified for formats of at least 16 bits, not for p={least}"
     return Offer(construction, encoder, name)
+
+
+def _ends_so(frame: Frame, end: AffineEnd) -> bool:
+    """Whether the norm or none and an affine map follow the last mixer; the kernel looks at the bias."""
+    last = frame.local(len(frame.architecture.layers) - 1)
+    return last is None and frame.norm == end.norm and isinstance(frame.readout, Affine | Binary)
 
 
 @lru_cache(maxsize=_FRAMES)  # 131,072 levels of brackets take a second, and every step of thought asks

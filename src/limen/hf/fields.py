@@ -94,7 +94,9 @@ _OLD = {
     "deepseek_sparse_attention": "indexed_attention",
 }
 # Keys that every file may have, whatever its class: of the weights, of tokens, of dtypes.
-_USUAL = {"auto_map", "quantization_config", "mamba_ssm_dtype", "mamba_ssm_cache_dtype", "torch_dtype"}
+_USUAL = {"auto_map", "quantization_config", "mamba_ssm_dtype", "mamba_ssm_cache_dtype", "torch_dtype"} | {
+    "expert_dtype"
+}
 _USUAL |= {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings", "tokenizer_class"}
 _NEAR = 0.9  # how alike a misspelled field is
 _LISTS = ("layer_types", "layers_block_type")

@@ -39,9 +39,11 @@ def _precision(certificate: object) -> list[str]:
     if isinstance(certificate, Bound) and certificate.unit == "tokens":
         return ["this holds at every width, every precision and for every index"]
     if isinstance(certificate, ExactBound):
+        below = "below the last layer p counts the bits of every number; exact numbers there are not covered"
         return [
+            *([below] if certificate.arithmetic == "exact_last_layer" else []),
             "rounding in the read, an MLP, a gate or a norm on the output, "
-            "or a bias after a norm is not covered"
+            "or a bias after a norm is not covered",
         ]
     if isinstance(certificate, Bound):
         return ["p counts the bits of every number that crosses the cut, including accumulators"]

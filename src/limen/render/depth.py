@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from limen.core.quantities import ASYMPTOTIC, PRACTICAL, UNREAL, plural
+from limen.core.quantities import ASYMPTOTIC, PRACTICAL, UNREAL, plural, power_of_two
 
 if TYPE_CHECKING:
     from limen.decisions.depths import Certified, Change, DepthReport, Stop
@@ -73,7 +73,7 @@ def _beyond(certified: Certified) -> str:
         task = re.sub(r"=(\d{22,})", lambda size: f"≈{_large(int(size[1]))}", certified.task or "")
         return f"{hops} impossible in {beyond}: certified {here}, {task}{growing}{unreal}."
     if log2_n is not None:
-        return f"{hops} impossible in texts of about 2^{log2_n:.4g} tokens and more; {UNREAL}."
+        return f"{hops} impossible in texts of about {power_of_two(log2_n)} tokens and more; {UNREAL}."
     return f"{hops} {ASYMPTOTIC}."
 
 

@@ -43,7 +43,7 @@ def progress(watched: bool | None = None) -> Callable[[Effort], None]:
 
 
 def lines_of(report: FoolReport) -> list[str]:
-    """All of it."""
+    """What was searched, what was found, what random tests show beside it, and what it means."""
     lines = [f"{report.task}, {report.model} in {report.arithmetic}"]
     lines += [f"  {_stage(stage)}" for stage in report.stages if stage.why is None]
     tested, *bound = _random(report)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _COLOUR = {Answer.CAN: "#1b9e5a", Answer.CANNOT: "#d4452b", Answer.OPEN: "#8a8f98"}
 _COLOUR |= {Answer.INCOMPLETE: _COLOUR[Answer.OPEN], Answer.CANNOT_EXACTLY: "#b8860b"}
+_COLOUR |= {Answer.CANNOT_EXACT_LAST: _COLOUR[Answer.CANNOT_EXACTLY]}
 _SHOWN = 120  # characters of a field of a certificate
 
 

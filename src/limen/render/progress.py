@@ -48,13 +48,14 @@ def cells_bar(watched: bool) -> Iterator[Callable[[str, Answer, int, int], None]
 
 
 def steps_line(watched: bool) -> Callable[[str], None]:
-    """A function that prints a line on standard error, at most one in two seconds."""
+    """A function that prints a line on a terminal, at most one in two seconds."""
     start = spoke = time.monotonic()
+    shown = watched and sys.stderr.isatty()  # a log, or a page of the docs, is the same on a slow machine
 
     def told(text: str) -> None:
         nonlocal spoke
         now = time.monotonic()
-        if watched and now - spoke >= _QUIET:
+        if shown and now - spoke >= _QUIET:
             sys.stderr.write(f"{now - start:.0f} s: {text}\n")
             sys.stderr.flush()
             spoke = now

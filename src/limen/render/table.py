@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from limen.tables.report import CellReport, ColumnReport, RowReport, TableReport
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?", Answer.INCOMPLETE: "…"}
-SIGN |= {Answer.CANNOT_EXACTLY: "⊘"}  # of a verdict alone: no cell of a table supposes a readout
+# Of verdicts alone: no cell of a table supposes a readout.
+SIGN |= {Answer.CANNOT_EXACTLY: "⊘", Answer.CANNOT_EXACT_LAST: "⊘"}
 CHECKED, ARGUED, BELIEVED = "∎", "ᵃ", "ᶜ"
 LEARNED = {Outcome.LEARNED: "ᴸ", Outcome.NOT_LEARNED: "ᴺ"}
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", None: ""}

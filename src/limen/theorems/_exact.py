@@ -12,7 +12,7 @@ from limen.errors import BadInput
 from limen.theorems._case import Case, Sides, question, read_task
 from limen_check import Refused
 from limen_check.cannot import depth
-from limen_check.cannot.exact import ending
+from limen_check.cannot.exact import arithmetic, ending
 
 
 def stated_exactly(
@@ -29,6 +29,7 @@ def stated_exactly(
         task=task.spelled,
         architecture=architecture.spelled,
         theorem=theorem,
+        arithmetic=arithmetic(theorem),  # type: ignore[arg-type]
         unit=sides.unit,  # type: ignore[arg-type]
         needs=sides.needs,
         has=sides.has,

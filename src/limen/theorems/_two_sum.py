@@ -7,7 +7,7 @@ from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.top_k import TopK
 
-OTHER = NoStatement("it is about two_sum without chain of thought, and has no free sizes")
+OTHER = NoStatement("it is about two_sum without chain of thought")
 
 
 def alone(layer: Layer, kind: type[BlockSparse] | type[TopK]) -> Part | None:

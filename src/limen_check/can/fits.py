@@ -54,6 +54,7 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
     architecture.read(c["architecture"])  # also what is not used has to exist
     text, norm = architecture.ending(c["architecture"])
     need(norm is None or _affine(model, norm), "this model's readout is not affine in this way")
+    need(norm is None or not c["steps"], "affine supposes one pass, without chain of thought")
     need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
     length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
     for part in (part for layer in parse_stack(text) for part in layer):

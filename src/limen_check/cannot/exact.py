@@ -4,6 +4,7 @@ These bounds know no precision.  They are about models whose last mixer is follo
 affine readout alone: logits xU + u, or, behind a norm, xU with nothing added.  The answer is the first of the
 largest logits.  All is computed exactly: a rounding of the read is not covered, nor an MLP, a gate or a norm
 of the output, nor a bias behind the norm.  So no such bound is compared with weights that were run.
+`last_read` alone counts bits: it supposes an exact last layer, and p bits a number below it.
 
 Free questions: v ways to go on after the cut, and two answers, so that for each of the 2^v ways to answer
 them some text before the cut has these answers.
@@ -267,6 +268,8 @@ EXACT: dict[str, Callable[[Case], Sides]] = {
     "one_sum": one_sum,
     "softmax_read": softmax_read,
 }
+_LAST = {"last_read": "exact_last_layer"}  # what is computed exactly; by all others everything
+_SUPPOSED = {"exact": "in exact arithmetic", "exact_last_layer": "with an exact last layer"}
 _COQ = {  # and the tasks whose texts are checked with it
     "last_read": ("", ""),
     "linear_read": ("linear_read", "eva index"),
@@ -274,14 +277,19 @@ _COQ = {  # and the tasks whose texts are checked with it
     "softmax_read": ("softmax_read", "recall"),
 }
 _WHY = {
-    "last_read": "it needs {needs} bits, and the states below the last layer, with all words that the last "
-    "one answers by an affine map, whatever numbers it holds, have at most {has}",
+    "last_read": "it needs {needs} bits, and the states below the last layer, p bits a number, with all "
+    "words that the last one answers by an affine map, whatever numbers it holds, have at most {has}",
     "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
     "at most {has}, whatever numbers it holds",
     "one_sum": "four texts cross, and one sum over the tokens, whatever its terms, does not",
     "softmax_read": "it asks {needs} free questions that end with one token, and so many heads that are read "
     "by an affine map answer at most {has}",
 }
+
+
+def arithmetic(theorem: str) -> str:
+    """What a theorem supposes to be computed exactly."""
+    return _LAST.get(theorem, "exact")
 
 
 def derived(c: Mapping[str, Any]) -> Sides:
@@ -294,16 +302,25 @@ def derived(c: Mapping[str, Any]) -> Sides:
 
 def check_exact(c: Mapping[str, Any]) -> str:
     """The sentence that is proved."""
-    expect(c["arithmetic"] == "exact", "the arithmetic of such a bound is exact")
-    found, has, needs = derived(c), c["has"], c["needs"]
+    exact, found, has, needs = arithmetic(c["theorem"]), derived(c), c["has"], c["needs"]
+    expect(c["arithmetic"] == exact, f"the arithmetic of such a bound is {exact}")
     expect(c["unit"] == found.unit, f"both sides must be said in {found.unit}")
     sides = f"there are {shown(found.has)} {found.unit}, surely needed are {shown(found.needs)}"
     need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
-    file, tasks = _COQ[c["theorem"]]
-    counted = "" if c["task"].partition("(")[0] in tasks.split() else ", its questions in prose"
-    parts = architecture.read(c["architecture"]).layers[-1]
-    signs = c["theorem"] == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
-    proved = "prose" if signs or not file else f"proofs/{file}.v{counted}"
+    proved = _proved(c["theorem"], rows.read(c["task"]), architecture.read(c["architecture"]).layers)
     why = _WHY[c["theorem"]].format(needs=shown(needs), has=shown(has))
-    what = f"{c['architecture']} cannot do {c['task']} in exact arithmetic: {why}"
+    what = f"{c['architecture']} cannot do {c['task']} {_SUPPOSED[exact]}: {why}"
     return f"{what}; by {c['theorem']}, proved in {proved}"
+
+
+def _proved(theorem: str, task: rows.Task, layers: tuple[tuple[Part, ...], ...]) -> str:
+    """Where, and what of it is no part of the Coq file: how this task asks, or how this layer is read."""
+    (file, tasks), parts = _COQ[theorem], layers[-1]
+    signs = theorem == "softmax_read" and sum(int(part.sizes["h"]) for part in parts) >= _BY_SIGNS
+    if signs or not file:
+        return "prose"
+    asks = task.name in tasks.split() and task.sizes.get("q", 1) == 1
+    plain = len(layers) == len(parts) == 1 and parts[0].name not in ("mamba", "log_linear")
+    plain = plain and not parts[0].sizes.get("normalise") and parts[0].sizes.get("c", 1) == 1
+    rest = [*([] if asks else ["its questions"]), *([] if plain or file != "linear_read" else ["its layer"])]
+    return f"proofs/{file}.v" + (f", {' and '.join(rest)} in prose" if rest else "")

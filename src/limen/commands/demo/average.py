@@ -79,10 +79,7 @@ def average(
         )
     keys, c = _keys(N, q), log(N / _LOST)
     queries = {y: _query(keys, y, c) for y in combinations(range(N), q)}
-    rows, error = (
-        task.rows(task.cut),
-        averaging_error(keys.tolist(), [a.tolist() for a in queries.values()], q),
-    )
+    error = averaging_error(keys.tolist(), [a.tolist() for a in queries.values()], q)
     return AverageReport(
         tokens=N,
         q=q,
@@ -92,7 +89,7 @@ def average(
         sets=sets,
         error=None if error is None else _above(error),
         seen=_seen(keys, queries, size, seed),
-        recurrent_bits=rows.bits,
+        recurrent_bits=task.rows(task.cut).bits,
     )
 
 

@@ -39,7 +39,7 @@ from limen.core.construction import Construction
 from limen.core.kernel import Accepted
 from limen.core.option import Argument, Option
 from limen.core.proof import Claim
-from limen.core.quantities import many, plural
+from limen.core.quantities import many, plural, power_of_two
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
@@ -331,7 +331,8 @@ def _shapes(L: int, heads: CommonHeads) -> tuple[StackShape, ...]:
     layers, each = _encoder_layers(L), linear_layers(L)
     full, hybrid = _failing(L, heads)
     can, cannot = Answer.CAN, Answer.CANNOT
-    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
+    written_out = f" = {each:,}" if L <= 4 else ""
+    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L}{written_out} linear ones in each gap"
     thinking = f"1 full layer, {L} steps of chain of thought"
     seeing, encoder = f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}"
     return (
@@ -403,5 +404,5 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     for shape in _shapes(L, heads):
         certified = smallest(Architecture.parse(shape.text), L) if shape.claimed is Answer.CANNOT else None
         if certified is not None:
-            length = f"about 2^{certified.log2_n:.4g} tokens"
+            length = f"about {power_of_two(certified.log2_n)} tokens"
             yield f"{shape.name}, with these heads: ruled out in texts of {length}, the fewest found."

@@ -136,6 +136,16 @@ class Engine:
         """How layers share blocks, where an engine has them."""
         return None
 
+    def refuses(self, kv: str | None, device: Device | None) -> str | None:
+        """Why it does not run on such a GPU, or with keys of such a precision; None where it does."""
+        own = None if device is None else device.capability
+        if device is not None and own is not None and own < self.capability:
+            least, has = self.capability / 10, own / 10
+            return f"{self.name} needs a GPU of compute capability {least:.1f}; {device.name} has {has:.1f}"
+        if self.by_heads and kv is not None and kv.startswith(("q", "iq")):
+            return f"{self.name} has no keys in {kv}, a type of llama.cpp; expected fp8 or 16 bits"
+        return None
+
     def started(self, options: AskedT, device: Device) -> AskedT:
         """The options with what it chooses by itself on such a GPU."""
         return options

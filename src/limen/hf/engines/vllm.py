@@ -24,8 +24,11 @@ memory        KV = ⌈total·utilization⌉ - weights - non-torch - peak activat
               (v0.21 and later): v1/worker/utils.py, request_memory; v1/worker/gpu_worker.py,
               determine_available_memory; config/cache.py: utilization 0.92.  Older ones: 0.90, graphs not
               subtracted.  The last three are measured at its start, and no formula predicts them: they are
-              assumed, within what logs show (text models: peak 0.22 to 2.02 GiB; non-torch 0.01 to 0.26 on
-              one GPU, 0.20 to 3.58 on several; graphs 0.09 to 0.67)
+              assumed, within what logs show (text models: peak 0.22 to 3.99 GiB; non-torch 0.01 to 0.46 on
+              one GPU, 0.20 to 3.58 on several; graphs 0.09 to 1.85; before v0.17 peaks of 4.8 to 7.4).  The
+              largest are of v0.19 on H100 (58 runs, llm-d-incubation/llm-d-planner, accuracy_report.md): with
+              1024 sequences the sampler's logits are the peak, 15 to 16 bytes × 1024 × vocabulary in dense
+              models (1.89 GiB for Llama 3, 3.65 for Gemma 2), and two ranks or more take 2.1 of non-torch
 a step        engine/arg_utils.py, get_batch_defaults, of a server: 16384 tokens and 1024 sequences on a GPU
               with 160 GiB or more, 8192 and 1024 with 70 GiB or more but on an A100, else 2048 and 256
 MXFP4         fused_moe/oracle/mxfp4.py: of gpt-oss TensorRT-LLM on Blackwell (100), Triton on Hopper (90),
@@ -100,18 +103,18 @@ class VLLM(Engine):
         shares = [
             Share("not taken", outside, "--gpu-memory-utilization", rule=rule),
             share(
-                "peak activation", options.activation, "--activation", _ACTIVATION, "logs: 0.22 to 2.02 GiB"
+                "peak activation", options.activation, "--activation", _ACTIVATION, "logs: 0.22 to 3.99 GiB"
             ),
             share(
                 "non-torch",
                 options.overhead,
                 "--overhead",
                 _ALONE if alone else _TOGETHER,
-                f"logs: {'0.01 to 0.26' if alone else '0.20 to 3.58'} GiB",
+                f"logs: {'0.01 to 0.46' if alone else '0.20 to 3.58'} GiB",
             ),
         ]
         if not options.enforce_eager:
-            why = "logs: 0.09 to 0.67 GiB"
+            why = "logs: 0.09 to 1.85 GiB"
             shares.append(share("CUDA graphs", options.cuda_graphs, "--cuda-graphs", _GRAPHS, why))
         return Budget(device.total, tuple(shares))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from limen.hf.weights import Tensor
 from limen.hf.weights_table import TensorKind
@@ -30,12 +31,12 @@ class Matrix:
     def numbers(self) -> int:
         return self.experts * self.out * self.columns
 
-    @property
+    @cached_property
     def leaf(self) -> str:
         """The last word of its name."""
         return self.name.rpartition(".")[2]
 
-    @property
+    @cached_property
     def layer(self) -> int | None:
         """The layer that it belongs to, by its name."""
         place = re.search(r"(?:^|\.)(?:layers|h|blocks)\.(?:layers\.)?(\d+)\.", self.name)

@@ -62,6 +62,7 @@ class Scheme:
     scales: Formula
     tensors: int = 2  # that a file has for one matrix
     plain: int = 0  # bytes of a number, where nothing is quantised
+    block: tuple[int, int] = (1, 1)  # rows and columns that share a scale, which no two ranks can share
 
 
 def up(size: int, unit: int) -> int:
@@ -79,6 +80,7 @@ def fp8_block(rows: int = 128, columns: int = 128, scale: int = 4) -> Scheme:
         f"fp8 in blocks of {rows}×{columns}",
         lambda out, width: out * width,
         lambda out, width: scale * up(out, rows) * up(width, columns),
+        block=(rows, columns),
     )
 
 

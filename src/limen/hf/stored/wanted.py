@@ -16,7 +16,7 @@ from limen.hf.stored.packing import WITH_EMBEDDINGS, Packed
 from limen.hf.stored.schemes import Scheme
 from limen.hf.weights_table import TensorKind
 
-_PLAIN = {"float32": 4, "fp32": 4, "f32": 4, "bfloat16": 2, "float16": 2, "fp16": 2, "half": 2}
+PLAIN = {"float32": 4, "fp32": 4, "f32": 4, "bfloat16": 2, "float16": 2, "fp16": 2, "half": 2}
 # By name, the scheme with groups of g, and g where none is asked for.
 _GROUPED: dict[str, tuple[Callable[[int], Scheme], int]] = {
     "awq": (lambda g: schemes.awq(4, g), 128),
@@ -46,7 +46,7 @@ SCHEMES = ("bfloat16", "float16", "float32", *_WHOLE, *_GROUPED, *FILE_TYPES)
 
 def wanted(name: str, experts: bool) -> Packed:
     """A scheme by its name; `experts`: whether the model has any."""
-    if (size := _PLAIN.get(name)) is not None:
+    if (size := PLAIN.get(name)) is not None:
         return Packed(name, None, schemes.plain(size))
     word, g = name, None
     if group := re.fullmatch(r"(.+)-g(\d{1,5})", name):

@@ -9,7 +9,7 @@ on_ranks(model, packing, Ranks(tensor=8, pipeline=2))    # a Split for one rank 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,13 +146,13 @@ def on_ranks(
     """The bytes on one rank of each stage; `mtp`: with the drafter; `tables`: with what vLLM adds."""
     layers, kv_heads = len(model.stack.layers), model.kv_heads
     stages = ranks.stages(layers)
-    split = [Split() for _ in stages]
+    split, stage_of = [Split() for _ in stages], {layer: i for i, own in enumerate(stages) for layer in own}
     for matrix, scheme in packing.each((*model.matrices, *(model.drafter if mtp else ()))):
         share = ranks.share(matrix, kv_heads.get(matrix.layer or 0, 0), padded=tables)
         size = split_of([(ranks.padded(share) if scheme.name == "MXFP4" else share, scheme)])
         if tables and matrix.leaf == "kv_b_proj":
             size += Split(added=2 * share.numbers)
-        for stage in _places(matrix, stages, model.tied):
+        for stage in _places(matrix, stage_of, len(stages) - 1, model.tied):
             split[stage] += size
     for matrix, scheme in _seeing(model, packing):
         split[0] += split_of([(ranks.share(matrix, 0), scheme)])
@@ -160,11 +160,20 @@ def on_ranks(
     return tuple(one + table for one in split)
 
 
-def _places(matrix: Matrix, stages: Sequence[range], tied: bool) -> tuple[int, ...]:
+def torn(model: ListedModel, packing: Packing, ranks: Ranks) -> Iterator[Matrix]:
+    """The matrices that ranks divide inside a block of fp8: neither vLLM nor SGLang loads such a share."""
+    kv_heads = model.kv_heads
+    for matrix, scheme in packing.each(model.matrices):
+        share = ranks.share(matrix, kv_heads.get(matrix.layer or 0, 0))
+        sizes = zip((matrix.out, matrix.columns), (share.out, share.columns), scheme.block, strict=True)
+        if any(own != whole and own % block for whole, own, block in sizes):
+            yield matrix
+
+
+def _places(matrix: Matrix, stage_of: Mapping[int, int], last: int, tied: bool) -> tuple[int, ...]:
     """The stages that hold a matrix: that of its layer; the first has embeddings, the last all else."""
-    last = len(stages) - 1
     if matrix.layer is not None:
-        return tuple(i for i, stage in enumerate(stages) if matrix.layer in stage) or (last,)
+        return (stage_of.get(matrix.layer, last),)
     if matrix.kind is not TensorKind.EMBEDDING:
         return (last,)
     return (0, last) if tied and last else (0,)

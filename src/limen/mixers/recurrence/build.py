@@ -36,7 +36,10 @@ class NotBuilt(Exception):
 
 
 class NotCompiled(NotBuilt):
-    """The compiler does not take the source: it would not the next time either."""
+    """The compiler names an error in the source: it would the next time, too.
+
+    What it lacks, such as a linker or room on the disk, it may have then.
+    """
 
 
 def shipped_kinds() -> dict[str, tuple[str, ...]]:
@@ -56,7 +59,12 @@ def native() -> tuple[str, ...]:
 
 def compiler() -> list[str]:
     """The command $CC, else the first C compiler of the system."""
-    if words := shlex.split(os.environ.get("CC", "")):
+    given = os.environ.get("CC", "")
+    try:
+        words = shlex.split(given)
+    except ValueError as error:
+        raise NotBuilt(f"CC is {given}, and that is no command: {error}") from error
+    if words:
         if path := shutil.which(words[0]):
             return [path, *words[1:]]
         raise NotBuilt(f"CC is {words[0]}, and there is no such command")
@@ -83,4 +91,7 @@ def build(cc: list[str], real: str, flags: tuple[str, ...], to: Path) -> None:
     if ended.returncode:
         lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
         first = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
-        raise NotCompiled(f"{Path(cc[0]).name} cannot build it: {first}")
+        refusal = NotCompiled if str(SOURCE) in first else NotBuilt
+        raise refusal(f"{Path(cc[0]).name} cannot build it: {first}")
+    if not to.exists():
+        raise NotBuilt(f"{Path(cc[0]).name} wrote no library")

@@ -67,8 +67,15 @@ def _levels(compiled: Compiled, tokens: Tokens, λ: torch.Tensor) -> torch.Tenso
 
 
 def _here(v: torch.Tensor) -> bool:
-    transformed = torch._C._are_functorch_transforms_active()  # a tensor is then no memory that C could read
-    return v.dtype in _REAL and v.device.type == "cpu" and v.numel() > 0 and not transformed
+    """Whether v is numbers that C reads."""
+    if torch._C._are_functorch_transforms_active():  # a tensor is then no memory
+        return False
+    return v.dtype in _REAL and v.numel() > 0 and _place(v).type == "cpu"
+
+
+def _place(x: torch.Tensor) -> torch.device:
+    """Where its numbers are; those of a fake tensor are nowhere: on meta."""
+    return x.untyped_storage().device
 
 
 def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
@@ -84,20 +91,20 @@ def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.T
 def _refuse_misfits(tokens: Tokens, λ: torch.Tensor | None) -> None:
     """Raises if a part is elsewhere or smaller than q and v tell: C would read what lies beyond it."""
     q, k, v, β, g = tokens
-    n, d_k, device = v.shape[-2], q.shape[-1], v.device
+    n, d_k, device = v.shape[-2], q.shape[-1], _place(v)
     for name, part, sizes in (
         ("q", q, (d_k,)),
         ("k", k, (d_k,)),
         ("β", β, (1,)),
-        ("g", g, (1, d_k)),
+        ("g", g, (1, d_k) if λ is None else (1,)),
         ("λ", λ, None),
     ):
         if part is None:
             continue
         *_, tokens_of, size = part.shape
-        if tokens_of != n or (sizes and size not in sizes) or part.device != device:
+        if tokens_of != n or (sizes and size not in sizes) or _place(part) != device:
             wanted = f"({n}, {' or '.join(map(str, sizes or ('levels',)))})"
-            raise ValueError(f"{name} is {(tokens_of, size)} on {part.device}, not {wanted} on {device}")
+            raise ValueError(f"{name} is {(tokens_of, size)} on {_place(part)}, not {wanted} on {device}")
 
 
 class _Rule(torch.autograd.Function):
@@ -157,6 +164,7 @@ def _chunk(parts: list[torch.Tensor | None]) -> int:
 
 def _in_rows(x: torch.Tensor) -> torch.Tensor:
     """The numbers of a token side by side and its own; what is the same along an axis, is not copied."""
+    x = x.resolve_neg()  # its sign may be a flag that C does not see
     steps = zip(x.shape[:-1], x.stride()[:-1], strict=True)
     own = all(stride == 0 or stride >= x.shape[-1] for size, stride in steps if size > 1)
     if x.stride(-1) == 1 and own:  # else the like of it may have others: those of windows lie over each other
@@ -211,7 +219,7 @@ def _call(
 @lru_cache(maxsize=64)
 def _firsts(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     """Where each sequence of the batch begins, in numbers from the first one's beginning."""
-    at = torch.zeros(1, dtype=torch.int64)
+    at = torch.zeros(1, dtype=torch.int64, device="cpu")  # whatever the default is: C reads it
     for size, stride in zip(sizes, strides, strict=True):
-        at = (at[:, None] + stride * torch.arange(size)).reshape(-1)
+        at = (at[:, None] + stride * torch.arange(size, device="cpu")).reshape(-1)
     return at

@@ -46,11 +46,11 @@ def levelled(
         return tokens.v
     q, k, v, β, g = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))
-    M, N, Q, Φ = chunk_maps(q, k, β, g)
+    M, N, Q, Φ = (x.expand(*v.shape[:-2], *x.shape[-2:]) for x in chunk_maps(q, k, β, g))  # for each head
     chunk = v.shape[-2]
     table = level_table(chunk, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only
     y = (λ.gather(-1, table.expand(M.shape)) * M) @ v
-    blocks, tail = LevelBlocks(Q, y, N @ v, Φ.expand(*v.shape[:-2], *Φ.shape[-2:])), None
+    blocks, tail = LevelBlocks(Q, y, N @ v, Φ), None
     λ, level = λ.flatten(-3, -2), chunk.bit_length()
     while (count := blocks.q.shape[-3]) > 0:
         weight = λ[..., min(level, λ.shape[-1] - 1), None]  # (*batch, tokens, 1)

@@ -13,11 +13,13 @@ import hashlib
 import json
 import os
 import platform
+import shutil
 import stat
 import tempfile
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +37,7 @@ from limen.mixers.recurrence.build import (
 )
 
 _STANDS = 24 * 3600  # seconds: a compiler may be repaired, and it looks the same
+_SCRATCH = "building-"
 _PROCESSOR = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "cpu\t")
 
 
@@ -104,9 +107,13 @@ def _current(library: ctypes.CDLL) -> bool:
 
 def _loaded(path: Path) -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:  # such as a file system that runs nothing
+        library = ctypes.CDLL(str(path))
+        current = _current(library)
+    except (OSError, AttributeError) as error:  # a file system runs nothing, or an option of $CC hides names
         raise NotBuilt(f"the library that was built cannot be loaded: {error}") from error
+    if not current:
+        raise NotBuilt("the library that was built is of another rule.c")
+    return library
 
 
 def _own_folder() -> Path:
@@ -116,7 +123,11 @@ def _own_folder() -> Path:
     except RuntimeError as error:
         raise NotBuilt("there is no home folder for a cache, and XDG_CACHE_HOME is not set") from error
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = folder.resolve()
     _refuse_foreign(folder, folder.stat())
+    for parent in folder.parents:  # who may rename there could put another folder into this one's place
+        if os.name == "posix" and parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+            raise NotBuilt(f"{parent} can be written to by other users: chmod o-w {parent}")
     return folder
 
 
@@ -143,12 +154,14 @@ def _kept(folder: Path, cc: list[str], real: str) -> Path:
     record = folder / f"rule_{real}-{_key(cc, real)}.json"
     if (path := _recorded(record)) is not None:
         return path
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+    _swept(folder)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_SCRATCH) as scratch:
         made, note = Path(scratch) / "rule.so", Path(scratch) / "note.json"
         try:
             build(cc, real, native(), made)
         except NotCompiled as error:
             note.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
+            note.chmod(0o600)
             note.replace(record)
             raise
         path = folder / f"rule_{real}-{hashlib.sha256(made.read_bytes()).hexdigest()}.so"
@@ -158,6 +171,14 @@ def _kept(folder: Path, cc: list[str], real: str) -> Path:
         made.replace(path)
         note.replace(record)
     return path
+
+
+def _swept(folder: Path) -> None:
+    """Removes what builds left behind that were killed."""
+    for scratch in folder.glob(f"{_SCRATCH}*"):
+        with suppress(FileNotFoundError):  # its build has just ended
+            if time.time() - scratch.stat().st_mtime > _STANDS:
+                shutil.rmtree(scratch)
 
 
 def _recorded(record: Path) -> Path | None:

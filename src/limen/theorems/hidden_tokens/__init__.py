@@ -33,7 +33,7 @@ class HiddenTokens(Theorem):
     def at(case: Case) -> Bound | NoStatement:
         """k ≥ m: each of m groups of tokens may alone decide the answer, hidden behind the others."""
         if case.steps or case.sizes or case.route:
-            return NoStatement("it is about one pass without chain of thought, and has no free sizes")
+            return NoStatement("it is about one pass without chain of thought")
         layers = case.architecture.layers
         if len(layers) != 1 or alone(layers[0], TopK) is None:
             return NoStatement("it is about one layer of top_k alone, with its sizes given", elsewhere=True)

@@ -22,6 +22,6 @@ class LastRead(ExactTheorem):
 
     def says(self, bound: ExactBound) -> str:
         return (
-            f"the task asks {many(bound.needs)} free questions; the states below the last layer, in bits, "
-            f"and the last one, whatever numbers it holds, answer at most {many(bound.has)}"
+            f"the task asks {many(bound.needs)} free questions; the states below the last layer, p bits per "
+            f"number, and the last one, whatever numbers it holds, answer at most {many(bound.has)}"
         )

@@ -37,5 +37,6 @@ class LinearRead(ExactTheorem):
         v = task.free()
         if v is None:
             return ()
-        layer = "one recurrent layer and an affine readout, in exact arithmetic"
-        return (Need(layer, f"Σ d_k ≥ {v:,}, whatever the precision", None),)
+        layers = "linear (normalise=false), gated_linear, delta, gated_delta or kda (c=1)"
+        supposed = f"one layer of {layers} and an affine readout, in exact arithmetic"
+        return (Need(supposed, f"Σ d_k, the size of φ(k), ≥ {v:,}, whatever the precision", None),)
