@@ -93,6 +93,8 @@ def sets(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 
     peak = min(most, (K + 1) * signs // (signs + 1))
     total, up, down = times(peak) << 256, 1 << 256, 1 << 256
     for s in range(_TERMS):
+        if not (down and s < peak) and not (up and peak + s < most):
+            break  # all further terms are 0 in these places
         if peak + s < most:
             up = up * (K - peak - s) * signs // (peak + s + 1)
             total += times(peak + s + 1) * up
