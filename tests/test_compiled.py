@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 import pytest
 import torch
 from fixtures.looped import LAWS, LOOPED
+from fixtures.rule_in_c import needs_c as compiled
 
 from limen.core.catalogue import lookup
 from limen.core.mixer import Mixer
@@ -15,10 +16,15 @@ from limen.laws.mixer import generic, inputs
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.recurrence import compiled as module
 from limen.mixers.recurrence.compiled import compiled_loops
+from limen.mixers.recurrence.libraries import libraries
 from limen.mixers.recurrence.loops import PLAIN, Loops, loops, running_by
 from limen.mixers.recurrence.rule import Tokens
 
-compiled = pytest.mark.skipif(compiled_loops() is PLAIN, reason="this machine has no compiler for C")
+
+@compiled
+def test_where_c_can_be_had_it_is_what_runs() -> None:
+    """Otherwise all tests of it would compare torch with torch."""
+    assert compiled_loops() is not PLAIN, libraries().why
 
 
 @pytest.mark.sampled(5)

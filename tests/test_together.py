@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from fixtures.rule_in_c import needs_c
 
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer
 from limen.mixers.recurrence import compiled
-from limen.mixers.recurrence.libraries import libraries
 from limen.training.batches import batches, told
 from limen.training.run import RunResult, run, run_together
 from limen.training.spec import Spec
@@ -120,7 +120,7 @@ def test_runs_are_together_where_it_pays() -> None:
     assert [len(batch) for batch in batches(specs[:4], 2)] == [1] * 4, "two models bring nothing"
 
 
-@pytest.mark.skipif(not libraries().by_real, reason="no compiler")
+@needs_c
 def test_the_rule_in_c_serves_all_models_of_a_batch_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[int] = []
     calls = compiled._call
