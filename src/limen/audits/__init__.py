@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from limen.audits.loading import load as load
     from limen.audits.reading import Audit as Audit
-    from limen.audits.reading import Limit as Limit
     from limen.audits.reading import architecture_of as architecture_of
     from limen.audits.reading import audit as audit
-    from limen.audits.reading import limits as limits
-    from limen.audits.reading import load as load
     from limen.audits.request import Request as Request
+    from limen.audits.thresholds import Limit as Limit
+    from limen.audits.thresholds import limits as limits
 
 _NAMES = ("Audit", "Limit", "Request", "architecture_of", "audit", "limits", "load")
 

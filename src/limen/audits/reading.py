@@ -7,33 +7,29 @@ c-1 columns, of a window W-1 tokens); the sums inside attention count 32 bits a 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limen.audits.loading import load
 from limen.audits.model_weights import Counted, ModelWeights
 from limen.audits.request import Request
+from limen.audits.thresholds import MOST, Limit, limits
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.quantities import in_bytes, plural
 from limen.core.report import Result
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
-from limen.decisions.decide import excluding, ruled_out, said_of, theorems
-from limen.decisions.families import FAMILIES, LEAST
+from limen.decisions.decide import ruled_out, said_of
 from limen.errors import BadInput
-from limen.files.folder import content_of
-from limen.files.strict_json import read_object
 from limen.hf.configs import read, type_of
 from limen.hf.dtypes import Declared, declared
 from limen.hf.engines import Budget, Dtypes, Engine, Plan, engine
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
-from limen.hf.stored.checkpoint import Checkpoint, with_files
+from limen.hf.stored.checkpoint import Checkpoint
 from limen.hf.stored.matrices import Matrix
 from limen.hf.stored.mixtures import FILE_TYPES
 from limen.hf.stored.ranks import Ranks
@@ -43,17 +39,6 @@ from limen.hf.weights_table import TensorKind
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
-
-_MOST = 2**40  # the largest n that is looked at
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The n from which on a theorem rules a task out."""
-
-    name: str
-    n: int
-    bound: Bound
 
 
 @dataclass(frozen=True, repr=False)
@@ -386,7 +371,7 @@ class Audit(Result):
         """The largest number up to 2**40 with which the cache fits."""
         if self.room is None:
             return None
-        low, high = 0, _MOST + 1
+        low, high = 0, MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if asking(middle).fits else (low, middle)
@@ -538,75 +523,3 @@ def _stack(config: Mapping[str, Any], source: str, dtypes: Dtypes) -> Stack:
     if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
         return replace(stack, parameters=counted, uncounted=None)
     return stack
-
-
-def limits(architecture: Architecture) -> tuple[Limit, ...]:
-    """The least n from which on some theorem rules a task out, for each task that has one."""
-    each = (_limit(name, family, architecture) for name, family in FAMILIES.items())
-    return tuple(limit for limit in each if limit is not None)
-
-
-def _limit(name: str, family: Callable[[int], Task], architecture: Architecture) -> Limit | None:
-    """The least n at which a theorem rules the task out; a theorem that does so at n does so beyond.
-
-    What is needed grows about as n does: n·has/needs is near the place where both are equal.
-    """
-    least: Limit | None = None
-    for theorem, proof in theorems():
-        low, high = LEAST - 1, least.n - 1 if least else _MOST  # another theorem must do it earlier
-        if (bound := excluding(proof, family(high), architecture)) is None:
-            continue
-        near = _near(bound, high)
-        while high - low > 1:
-            middle = near if low < near < high else (low + high) // 2
-            stated = proof.bound(family(middle), architecture)
-            excluded = isinstance(stated, Bound) and stated.excludes
-            low, high = (low, middle) if excluded else (middle, high)
-            near = _near(stated, middle)
-        evidence = ruled_out(family(high), architecture, by=[theorem])
-        if evidence is not None and isinstance(evidence.certificate, Bound):
-            least = Limit(name, high, evidence.certificate)
-    return least
-
-
-def _near(stated: Bound | NoStatement, n: int) -> int:
-    """Where the needs would be what there is, if they grew as n does from a bound at n on; 0 without one."""
-    sides = stated.sides if isinstance(stated, Bound) else None
-    return 0 if sides is None or sides.needs == 0 else n * (sides.has + 1) // sides.needs
-
-
-def load(path: str) -> tuple[Mapping[str, Any], str]:
-    """The config of a config.json, a folder with one, a GGUF file or a name on the hub, and its source."""
-    file = Path(path)
-    if path.endswith(".gguf"):
-        from limen.hf.gguf import header
-
-        return header(file, path), path
-    if file.is_dir():
-        file = file / "config.json"
-        if not file.exists():
-            raise BadInput(f"{path}: the folder has no config.json")
-    elif not file.exists():
-        file = _from_hub(path)
-    config = read_object(content_of(file), path, infinite=True)
-    return with_files(config, file.parent, path) if file.name == "config.json" else config, path
-
-
-def _from_hub(name: str) -> Path:
-    """The config of a model on the hub (or in the hub's cache on this computer); nothing else is fetched."""
-    if name.count("/") != 1 or name.startswith((".", "/")) or name.endswith(".json"):
-        raise BadInput(
-            f"{name}: no such file or folder; expected a config.json, a folder that has one or a .gguf file"
-        )
-    try:
-        from huggingface_hub import hf_hub_download
-    except ImportError as error:
-        reason = f"{name}: no such file or folder; a name on the hub needs the package huggingface_hub"
-        raise BadInput(reason) from error
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # the error says it all
-    try:
-        return Path(hf_hub_download(name, "config.json"))
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"{name}: no such file or folder, and it could not be fetched from the hub: {error}"
-        ) from error

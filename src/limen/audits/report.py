@@ -9,8 +9,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from limen.audits.changes import COUNTS
-from limen.audits.reading import Audit, Limit
+from limen.audits.reading import Audit
 from limen.audits.serving import ByEngine, OnGpus, by_engine, on_gpus
+from limen.audits.thresholds import Limit
 from limen.core.catalogue import identifier
 from limen.core.quantities import ASYMPTOTIC, plural
 from limen.core.report import Report

@@ -60,7 +60,8 @@ def audit(
     request: Request,
 ) -> Audit:
     """Several models are put side by side."""
-    from limen.audits.reading import audit, load
+    from limen.audits.loading import load
+    from limen.audits.reading import audit
 
     if isinstance(config, Mapping):
         return audit(config, "config", request)
