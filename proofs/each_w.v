@@ -1,4 +1,4 @@
-(** Composition of two hops, each w by itself (route W of theorems/composition_depth/inequality.py).
+(** Composition of two hops, each w by itself (route each_w of theorems/composition_depth/inequality.py).
     Token order z_2, z_1, z_0, w; the answer is z_2(w, z_1(z_0)).  What w asks at level 1
     depends on w, z_0 and what it was told at level 0.  This covers, as other files show,
     - linear layers and then one full layer,

@@ -1,7 +1,7 @@
 (** Fewer hops than the task has.  If the tables above the first L of them are the identity, the task asks for i_L:
     they are a constant beginning of the text, and a stack that has read a constant beginning is a stack again,
     with other states to start from and with a part more in each sum.  So who errs on L hops errs on more.
-    And one full layer that thinks once, as a stack: route W of each_w_stack.v for two hops and more. *)
+    And one full layer that thinks once, as a stack: route each_w of each_w_stack.v for two hops and more. *)
 From Coq Require Import List Arith Lia Bool PeanoNat NArith.
 Import ListNotations.
 From Limen Require Import counting powers streaming_state many_hops many_hops_stack many_hops_sizes many_hops_thoughts.

@@ -464,21 +464,25 @@ Proof.
   f_equal; [now destruct b|exact IH].
 Qed.
 
-Theorem look_up_bound H k (M : layer F) n V : 2 <= V -> looks_up H k M n V -> n <= Nat.mul H k.
+(** Of the words that are [allowed] those questions [ps] are free: no more than numbers are read. *)
+Theorem look_up_some H k (M : layer F) n V (allowed : list bool -> Prop) (ps : list nat) : 2 <= V ->
+  (forall bs, length bs = n -> allowed bs -> forall i, In i ps ->
+     first_largest V (logit H k M i (symbols bs)) (nth i (symbols bs) 0)) ->
+  (forall rs, length rs = length ps ->
+     exists bs, length bs = n /\ allowed bs /\ map (fun i => nth i (symbols bs) 0 =? 0) ps = rs) ->
+  length ps <= Nat.mul H k.
 Proof.
-  intros HV Hup.
+  intros HV Hup Free.
   set (dc := fun i => rest F M i 0 - rest F M i 1).
   set (dol := fun h j => out F M 0 h j - out F M 1 h j).
-  set (xs := map (fun i => ([i], (dc i, ask F M i))) (seq 0 n)).
+  set (xs := map (fun i => ([i], (dc i, ask F M i))) ps).
   set (at_ := fun x : list nat * (num F * (nat -> nat -> num F)) => hd 0 (fst x)).
-  set (word := fun p : {bs : list bool | length bs = n} => symbols (proj1_sig p)).
-  set (answer := fun x (p : {bs : list bool | length bs = n}) => nth (at_ x) (word p) 0 =? 0).
-  assert (E : length xs = n) by (unfold xs; now rewrite map_length, seq_length).
+  set (word := fun p : {bs : list bool | length bs = n /\ allowed bs} => symbols (proj1_sig p)).
+  set (answer := fun x (p : {bs : list bool | length bs = n /\ allowed bs}) => nth (at_ x) (word p) 0 =? 0).
+  assert (E : length xs = length ps) by (unfold xs; now rewrite map_length).
   rewrite <- E. rewrite <- (seq_length H 0), <- (seq_length k 0).
-  assert (Ok : forall i p, i < n -> first_largest V (logit H k M i (word p)) (nth i (word p) 0)).
-  { intros i p Hi. apply Hup; [|intros x Hx|exact Hi].
-    - unfold word, symbols. rewrite map_length. exact (proj2_sig p).
-    - unfold word, symbols in Hx. apply in_map_iff in Hx as ([] & <- & _); lia. }
+  assert (Ok : forall i p, In i ps -> first_largest V (logit H k M i (word p)) (nth i (word p) 0)).
+  { intros i p Hi. destruct (proj2_sig p) as [L A]. now apply Hup. }
   assert (Bit : forall i p, nth i (word p) 0 = 0 \/ nth i (word p) 0 = 1).
   { intros i p. destruct (nth_in_or_default i (word p) 0) as [Hx|Hx]; [|now left].
     unfold word, symbols in Hx |- *. apply in_map_iff in Hx as ([] & E' & _); rewrite <- E'; auto. }
@@ -487,12 +491,12 @@ Proof.
         (fold_left (step _ (zero F) (plus F) (times F) (seq 0 k) (act F M) (write F M)) [i] (fill F M (word p))))
       = logit H k M i (word p) 0 - logit H k M i (word p) 1).
   { intros i p. unfold logit, dc, dol. cbn [fold_left]. rewrite <- read_minus. ring. }
-  assert (One : forall i p, i < n -> nth i (word p) 0 = 1 -> less F (logit H k M i (word p) 0) (logit H k M i (word p) 1)).
+  assert (One : forall i p, In i ps -> nth i (word p) 0 = 1 -> less F (logit H k M i (word p) 0) (logit H k M i (word p) 1)).
   { intros i p Hi N. specialize (Ok i p Hi). rewrite N in Ok. destruct (Ok 0 ltac:(lia)) as [G _]. apply G. lia. }
-  assert (Zero : forall i p, i < n -> nth i (word p) 0 = 0 -> ~ less F (logit H k M i (word p) 0) (logit H k M i (word p) 1)).
+  assert (Zero : forall i p, In i ps -> nth i (word p) 0 = 0 -> ~ less F (logit H k M i (word p) 0) (logit H k M i (word p) 1)).
   { intros i p Hi N. specialize (Ok i p Hi). rewrite N in Ok. destruct (Ok 1 ltac:(lia)) as [_ G]. apply G. lia. }
-  assert (At : forall x, In x xs -> exists i, i < n /\ x = ([i], (dc i, ask F M i))).
-  { intros x Hx. unfold xs in Hx. apply in_map_iff in Hx as (i & <- & Hi). apply in_seq in Hi. exists i. split; [lia|reflexivity]. }
+  assert (At : forall x, In x xs -> exists i, In i ps /\ x = ([i], (dc i, ask F M i))).
+  { intros x Hx. unfold xs in Hx. apply in_map_iff in Hx as (i & <- & Hi). now exists i. }
   apply (linear_layer (num F) (zero F) (one F) (plus F) (times F) (minus F) (negated F) (less F) (num_ring F)
     (less_irrefl F) (less_trans F) (less_total F) (less_plus F) (less_times F) (less_one F)
     (seq 0 H) (seq 0 k) (values F M) (act F M) (write F M) dol (fun p => fill F M (word p)) xs answer
@@ -503,13 +507,22 @@ Proof.
   - intros x p Hx Ha. destruct (At x Hx) as (i & Hi & ->). unfold answer, at_ in *. cbn [fst snd hd] in *. rewrite D.
     apply Nat.eqb_neq in Ha. destruct (Bit i p) as [B|B]; [contradiction|]. intros L. apply (proj1 (minus_pos _ _)) in L.
     apply (less_irrefl F (logit H k M i (word p) 0)), (less_trans F _ (logit H k M i (word p) 1)); [now apply One|exact L].
-  - assert (T : forall i p, i < n -> logit H k M i (word p) 0 - logit H k M i (word p) 1 = zero F -> nth i (word p) 0 = 0).
+  - assert (T : forall i p, In i ps -> logit H k M i (word p) 0 - logit H k M i (word p) 1 = zero F -> nth i (word p) 0 = 0).
     { intros i p Hi Z. destruct (Bit i p) as [B|B]; [exact B|]. pose proof (One i p Hi B) as L.
       apply (proj2 (minus_neg _ _)) in L. rewrite Z in L. now apply less_irrefl in L. }
     intros x p p' Hx Z Z'. destruct (At x Hx) as (i & Hi & ->). unfold answer, at_ in *. cbn [fst snd hd] in *.
     rewrite D in Z, Z'. now rewrite (T i p Hi Z), (T i p' Hi Z').
-  - intros bs Hbs. rewrite E in Hbs. exists (exist _ bs Hbs). unfold answer, xs, word, at_. cbn [proj1_sig].
-    rewrite map_map. cbn [fst hd]. clear - Hbs. subst n. apply answers_back.
+  - intros rs Hrs. rewrite E in Hrs. destruct (Free rs Hrs) as (bs & L & A & <-). exists (exist _ bs (conj L A)).
+    unfold answer, xs, word, at_. cbn [proj1_sig]. now rewrite map_map.
+Qed.
+
+Theorem look_up_bound H k (M : layer F) n V : 2 <= V -> looks_up H k M n V -> n <= Nat.mul H k.
+Proof.
+  intros HV Hup. rewrite <- (seq_length n 0) at 1.
+  apply (look_up_some H k M n V (fun _ => True)); [exact HV| |].
+  - intros bs L _ i Hi. apply in_seq in Hi. apply Hup; [unfold symbols; now rewrite map_length| |lia].
+    intros x Hx. unfold symbols in Hx. apply in_map_iff in Hx as ([] & <- & _); lia.
+  - intros bs Hbs. rewrite seq_length in Hbs. exists bs. repeat split; [exact Hbs|]. subst n. apply answers_back.
 Qed.
 End Verdict.
 

@@ -6,7 +6,7 @@ From Limen Require streaming_state streaming_state_attained log_linear_state row
   rectangle many_hops many_hops_stack many_hops_sizes many_hops_thoughts many_hops_check many_hops_explicit
   many_hops_can many_hops_attained joint segments three_hops two_full fewer_hops one_layer_numbers
   one_layer_rows triples trees block_cut block_cut_satisfiable softmax_lemma lookup words.
-From Limen Require linear_read one_sum softmax_read.
+From Limen Require linear_read last_read one_sum softmax_read.
 Definition named := (
   @streaming_state.cut_bound,
   @streaming_state.streaming_state,
@@ -129,6 +129,10 @@ Definition named := (
   @linear_read.linear_read,
   @linear_read.linear_layer,
   @linear_read.cannot_look_up,
+  @last_read.sauer,
+  @last_read.last_read,
+  @last_read.cannot_look_up_in_stack,
+  @last_read.three_bits,
   @one_sum.one_sum,
   @one_sum.cannot_be_equal_summed,
   @softmax_read.softmax_read,

@@ -1,4 +1,6 @@
-"""docs/experiments.md and its charts, from the shipped results: python scripts/experiments_page.py [FOLDER].
+"""docs/experiments.md, its charts, docs/theory_and_training.md, and learned.json, from the shipped results.
+
+    python scripts/experiments_page.py [FOLDER]
 
 With a folder of results, those of the quick and standard sizes are first taken over into the package.
 """
@@ -6,9 +8,15 @@ With a folder of results, those of the quick and standard sizes are first taken 
 import sys
 from pathlib import Path
 
+import msgspec
+
 from limen.core.catalogue import ids
-from limen.render.experiments import written
+from limen.files.folder import write_whole
+from limen.render.beside import page as beside_page
+from limen.render.experiments import ordered, written
+from limen.training.beside import beside
 from limen.training.experiment import SHIPPED, experiment
+from limen.training.fit import fits
 from limen.training.judged import kept_in, section
 from limen.training.results import results, write_lines
 from limen.training.shipped import shipped_runs
@@ -21,9 +29,10 @@ def ship(folder: Path) -> None:
     SHIPPED.mkdir(exist_ok=True)
     for name in ids("experiments"):
         wanted = {spec.digest for size in ("quick", "standard") for spec in experiment(name).specs(size)}
-        kept = {digest: one for digest, one in kept_in(None, name).items() if digest in wanted}
+        before = kept_in(None, name)
+        kept = {digest: one for digest, one in before.items() if digest in wanted}
         kept |= {one.digest: one for one in results(folder, wanted)}
-        if kept:
+        if kept != before:
             write_lines(SHIPPED / f"{name}.jsonl", kept.values())
 
 
@@ -32,4 +41,9 @@ if __name__ == "__main__":
         if not Path(sys.argv[1]).is_dir():
             raise SystemExit(f"there is no folder of results at {sys.argv[1]}")
         ship(Path(sys.argv[1]))
-    written(ROOT / "docs", [section(name, None, None) for name in ids("experiments")], shipped_runs())
+    runs = [run for name in ids("experiments") for run in kept_in(None, name).values()]
+    found = msgspec.json.format(msgspec.json.encode(fits(runs)), indent=1) + b"\n"
+    write_whole(ROOT / "src/limen/training/learned.json", found)
+    sections = ordered(section(name, None, None) for name in ids("experiments"))
+    written(ROOT / "docs", sections, shipped_runs())
+    write_whole(ROOT / "docs" / "theory_and_training.md", beside_page(beside(sections)).encode())

@@ -37,12 +37,15 @@ def whole() -> EvidenceTable:
 @pytest.fixture(scope="session")
 def folder(whole: EvidenceTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same as `limen table` writes it."""
-    from limen.render.page.page import page
+    from limen.commands._baked import answers_of, asked_beside
+    from limen.page.assemble import one_file
+    from limen.page.start import SMALL, start
     from limen.tables.build import write
-    from limen.tables.curves import curves
 
     out = tmp_path_factory.mktemp("table") / "report"
-    shown = page(whole.report, curves(whole.columns))
+    stacks = SMALL["Linear"], SMALL["Hybrid"]
+    answers = answers_of(whole.report) | asked_beside(whole.columns[:2], None, stacks)()
+    shown = one_file(start(whole.rows, whole.columns, whole.columns[:2], ["Small stacks"]), answers)
     write(whole, out, {"report.html": shown, "report.json": whole.to_json().encode()})
     return out
 

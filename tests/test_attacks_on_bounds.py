@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -132,10 +133,22 @@ def alone(m: int, n1: int) -> tuple[str, int]:
 
 
 FREE: dict[str, str] = {
-    "A1": "", "A2": "Th", "A3": "x0 x1", "A4": "x0 x1 Th", "B1": "x0 y b J", "B2": "x0 x1 w1 Th", "B3": "",
-    "B4": "w1 h b x", "P": "h b", "F_average": "", "LF_average": "", "FL_average": "",
-    "W": "y h b", "C": "v x0 x1 Th1 w1", "H": "x0 x1 g1 r1",
-}  # fmt: skip
+    "one_layer": "",
+    "linear_full": "Th",
+    "full_linear": "x0 x1",
+    "linear_full_linear": "x0 x1 Th",
+    "two_full_by_groups": "x0 y b J",
+    "two_full_linear": "x0 x1 w1 Th",
+    "two_full_average": "",
+    "two_full_linear_by_pairs": "w1 h b x",
+    "pairs": "h b",
+    "one_layer_average": "",
+    "linear_full_average": "",
+    "full_linear_average": "",
+    "each_w": "y h b",
+    "chain": "v x0 x1 Th1 w1",
+    "stages": "x0 x1 g1 r1",
+}
 
 
 @pytest.mark.parametrize("way", [carried, columns, row, twice, alone])
@@ -152,7 +165,7 @@ def test_no_route_excludes_what_a_protocol_does(way: Callable[[int, int], tuple[
         }
         if route in "CHPW":
             sizes |= rng.choice([{"mu0": 0}, {"mu0": 1}, {"mu0": 0, "mu1": 1}])
-        elif route == "LF_average" and rng.random() < 0.5:
+        elif route == "linear_full_average" and rng.random() < 0.5:
             sizes["c4"] = rng.randint(1, 4 * log(m))
         task = f"composition(m={m},n1={n1})"
         c = bound(task, stack, "composition_depth", route, steps=steps, sizes=sizes)
@@ -165,7 +178,7 @@ ENCODER = "2*softmax(h=1,d=4,d_k=4,kv_heads=1,bidirectional={},p=16)"
 def test_an_encoder_slips_into_no_theorem_about_decoders() -> None:
     task = f"composition(m={2**50},n1={2**20})"
     sizes = {"x0": 378326, "y": 378326, "b": 2976004575, "J": 1125701894573270}
-    causal = bound(task, ENCODER.format("false"), "composition_depth", "B1", sizes=sizes)
+    causal = bound(task, ENCODER.format("false"), "composition_depth", "two_full_by_groups", sizes=sizes)
     assert accepted(causal)
     assert not accepted(causal | {"architecture": ENCODER.format("true")})
 
@@ -217,3 +230,31 @@ def _divergence(p: Fraction, q: Fraction) -> Fraction:
         parts = ((x, x / y) for x, y in ((p, q), (1 - p, 1 - q)))
         terms = ((x, Decimal(ratio.numerator) / ratio.denominator) for x, ratio in parts)
         return sum((x * Fraction(ratio.ln() / Decimal(2).ln()) for x, ratio in terms), Fraction(0))
+
+
+NSA = "nsa(h=1,d=1,d_k=1,kv_heads=1,B=4,k=1,W=2,p=1)"
+STATE = "delta(h=1,d=1,d_k=1,c=1,p=1)"
+OF_OTHERS = (
+    "keeps every token", "replies of nsa have no fixed size", "softmax heads", "top_k alone", "block_sparse",
+    "window and masked_softmax", "no inputs of", "it is about composition", "log_linear",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("stack", [NSA, f"2*{NSA}", f"{STATE},{NSA}", f"{NSA},{STATE}"])
+def test_no_theorem_is_about_nsa(stack: str) -> None:
+    """Neither those about block_sparse: what crosses a cut of nsa has no fixed size."""
+    routes = {
+        "composition_depth": ("each_w", "stages", "one_layer"),
+        "block_messages": ("positions", "depth"),
+    }
+    tasks = "composition(m=100000,n1=100)", "equality(n=100000)", "two_sum(n=100000,M=1000000)"
+    sizes = {"each_w": {"b": 2, "h": 2, "y": 1, "mu0": 0, "mu1": 1}}
+    theorems = (
+        *routes, "streaming_state", "log_linear_state", "window_global", "one_layer_cut", "separate_tokens",
+        "block_cut", "block_labels", "token_index", "hidden_tokens",
+    )  # fmt: skip
+    for theorem in theorems:
+        for route, task in product(routes.get(theorem, ("",)), tasks):
+            with pytest.raises(Refused) as refused:
+                check_bound(bound(task, stack, theorem, route, sizes=sizes.get(route, {})))
+            assert any(why in str(refused.value) for why in OF_OTHERS), (theorem, route, refused.value)

@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from fixtures.forged import BIT, ONE, Forged, some
+from fixtures.forged import BIT, ONE, Forged, forged, some
 from fixtures.unchecked import types_unchecked  # noqa: F401
 
+from limen.constructions.three_sum_by_encoder import ThreeSumByEncoder
+from limen.constructions.three_sum_by_residues import ThreeSumByResidues
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen.model.model import Model
+from limen.tasks.three_sum import ThreeSum
+from limen_check import files
+from limen_check.can.weights import margin
+from limen_check.files import Refused
 
 
 def read_again(model: Model, tokens: torch.Tensor, steps: int) -> torch.Tensor:
@@ -157,3 +163,177 @@ def test_what_is_read_of_tokens_that_are_not_yet_written(tmp_path: Any) -> None:
         look[0] = 1
     f.hints["looks"] += [[0, 0, 0, a, "one", d] for a, d in (("x", "s"), ("q", "q"), ("s", "q"))]
     f.sound("float32", tmp_path)
+
+
+GRAMS = "cgram(n=4,c=3,V=2)"
+
+
+def grams() -> tuple[Forged, Any]:
+    return Forged.of(GRAMS, "cgram_by_chain_of_thought"), construct(
+        Task.parse(GRAMS), "cgram_by_chain_of_thought"
+    )
+
+
+@pytest.mark.parametrize("head", range(3))
+def test_a_symbol_of_a_word_is_fetched_from_its_neighbour(head: int, tmp_path: Any) -> None:
+    """`_grams`: the hints say so, too: then the words are other words than the task's."""
+    f, c = grams()
+    size = f.w["0.0.Q"].shape[1] // 4
+    f.w["0.0.Q"][c.columns["position"], head * size : head * size + c.position.k] = (
+        2 * c.C * c.position.back(5 - head - 1 if head else 6)
+    )
+    for look in f.hints["looks"]:
+        if look[2] == head and look[3] in ("last", "words"):
+            look[5] += -1 if head else 1
+    f.sound("float32", tmp_path)
+
+
+@pytest.mark.parametrize("symbol", [0, 1])
+def test_a_symbol_of_the_gram_is_not_asked_for(symbol: int, tmp_path: Any) -> None:
+    """Several words may begin alike: the promise is about the whole gram."""
+    f, c = grams()
+    f.w["0.0.Q"][c.columns["gram"].start + symbol] = 0
+    f.sound("float32", tmp_path)
+
+
+def test_the_word_before_the_gram_is_asked_for(tmp_path: Any) -> None:
+    """The pause fetches the last symbol of the text and the first one of the gram."""
+    f, c = grams()
+    size = f.w["0.0.Q"].shape[1] // 4
+    for head in range(2):
+        f.w["0.0.Q"][c.columns["fetches"], head * size : head * size + c.position.k] = (
+            2 * c.C * c.position.back(4 - head + 1)
+        )
+    for look in f.hints["looks"]:
+        if look[3] == "pause":
+            look[5] += 1
+    f.sound("float32", tmp_path)
+
+
+def test_a_symbol_behind_the_gram_turns_the_question(tmp_path: Any) -> None:
+    """The pause writes a third symbol; where it is 1 the token that asks has another vector."""
+    f, c = grams()
+    size = f.w["0.0.Q"].shape[1] // 4
+    f.w["0.0.Q"][c.columns["fetches"], 2 * size : 2 * size + c.position.k] = 2 * c.C * c.position.back(4)
+    f.hints["looks"].append([0, 0, 2, "pause", "back", 4])
+    f.w["0.local.W1"][c.columns["pause"]] = 0
+    turns = {"of": "token", "div": 4, "table": "turns", "column": c.columns["gram"].start}
+    f.header["embedding"]["segments"][4]["codes"].append(turns)
+    f.header["embedding"]["tables"].append(["turns", 2, 1])
+    f.w["embedding.turns"] = np.array([[0.0], [-8.0]])
+    f.sound("float32", tmp_path)
+
+
+RESIDUES = "three_sum(n=3,M=7)"
+
+
+def residues() -> tuple[Forged, Any]:
+    return Forged.of(RESIDUES, "three_sum_by_residues"), construct(
+        Task.parse(RESIDUES), "three_sum_by_residues"
+    )
+
+
+def test_a_prime_is_not_compared(tmp_path: Any) -> None:
+    """`_residues`: numbers that agree modulo 2 and 3 are not the same."""
+    f, c = residues()
+    for s in range(3):
+        f.w["0.0.Q"][c.columns[f"partner{s}"].start + 5 : c.columns[f"partner{s}"].stop] = 0
+    f.sound("float32", tmp_path)
+
+
+def test_a_modulus_that_shares_a_factor(tmp_path: Any) -> None:
+    """Residues modulo 2 and 6 for 2, 3 and 5: 12 and 6 numbers, not 30; hints and tables say so."""
+    f, _ = residues()
+    f.hints["moduli"] = [2, 6, 5]
+    assert f.kernel("float32") is None
+    f.hints["moduli"] = [3, 2, 5]
+    assert f.kernel("float32") is None
+
+
+@pytest.mark.parametrize("sum_", range(3))
+def test_a_sum_is_left_out(sum_: int, tmp_path: Any) -> None:
+    f, c = residues()
+    f.w["0.0.V"][c.columns["data"], (2 + sum_) * f.w["0.0.V"].shape[1] // 5] = 0
+    f.sound("float32", tmp_path)
+
+
+def test_another_sum_is_asked_for(tmp_path: Any) -> None:
+    """x_k = 1 - (q + x_t): a table of partners turned by one."""
+    f, _ = residues()
+    for p in (2, 3, 5):
+        rows = f.w[f"embedding.partner0_{p}"]
+        rows[:p] = np.roll(rows[:p], 1, axis=1)
+    f.sound("float32", tmp_path)
+
+
+def test_a_number_is_its_own_partner(tmp_path: Any) -> None:
+    """R9: where the own place costs nothing, x_t + x_t + q = M is taken for a hit."""
+    f, c = residues()
+    Q, size = f.w["0.0.Q"], f.w["0.0.Q"].shape[1] // 5
+    for head in range(2, 5):
+        first = head * size + sum(c.primes)
+        Q[c.columns["excluded"], first : first + c.P] = 0
+        Q[c.columns["chain"], first : first + c.P] = 0
+        Q[c.columns["excluded"], first + c.P] = 0
+        Q[c.columns["chain"], first + c.P] += 2 * c.c  # c(-2AH + 1)
+    f.sound("float32", tmp_path)
+
+
+def test_the_wrong_number_is_added(tmp_path: Any) -> None:
+    """Head 0 looks back by n - 1: x_{t+1} for x_t, and q for the last; the hints say so, too."""
+    f, c = residues()
+    f.w["0.0.Q"][c.columns["position"], : c.position.k] = c.c * c.position.back(2)
+    for look in f.hints["looks"]:
+        if look[4] == "back":
+            look[5] = 2
+    f.sound("float32", tmp_path)
+
+
+def test_a_hit_is_forgotten(tmp_path: Any) -> None:
+    """What was seen is not written again."""
+    f, c = residues()
+    codes = f.header["embedding"]["segments"][2]["codes"]
+    codes[:] = [code for code in codes if code["column"] != c.columns["token"].start]
+    f.sound("float32", tmp_path)
+
+
+def test_one_digit_of_three_is_read_at_the_end(tmp_path: Any) -> None:
+    f, _ = residues()
+    f.w["embedding.any"][:] = (np.arange(8) & 1)[:, None]
+    f.sound("float32", tmp_path)
+
+
+def test_a_carry_at_the_prime_is_lost(tmp_path: Any) -> None:
+    """a + b modulo 5 is taken for a + b: a ReLU is off."""
+    f, _ = residues()
+    first = 3 + 2 + 4  # units of the hits, of 2, of 3
+    f.w["0.local.W2"][first + 4 :] = 0
+    f.sound("float32", tmp_path)
+
+
+def test_a_modulus_whose_residues_nobody_lists() -> None:
+    """The digits of q + x_t are looked at for all pairs of residues: hints may not ask for 2^60 of them."""
+    f, _ = residues()
+    f.header["readout"], f.header["answers"] = f.header["readout"].replace("bits=9", "bits=14"), 1 << 14
+    f.hints["moduli"] = [1 << 11]
+    with pytest.raises(Refused, match="residues of too many pairs"):
+        margin(files.model(*f.files()), f.task, "float32", f.steps, f.hints)
+
+
+@pytest.mark.parametrize("by", [ThreeSumByEncoder, ThreeSumByResidues])
+@pytest.mark.parametrize(
+    ("M", "moduli"), [(11, (2, 3, 5)), (8, (3, 7)), (13, (4, 9)), (8, (4, 6)), (9, (5, 5)), (5, (12,))]
+)
+def test_moduli_that_tell_one_sum_too_few_apart(
+    by: Any, M: int, moduli: tuple[int, ...], tmp_path: Any
+) -> None:
+    """`_sum`: three numbers below M add up to 3M - 3 at most; where the product is no more, that is 0."""
+    f = forged(type("Few", (by,), {"primes": property(lambda self: moduli)})(ThreeSum(2, M)))
+    f.sound("float32", tmp_path)
+
+
+@pytest.mark.parametrize("by", [ThreeSumByEncoder, ThreeSumByResidues])
+@pytest.mark.parametrize(("M", "moduli"), [(10, (2, 3, 5)), (7, (3, 7)), (9, (4, 7)), (12, (4, 9))])
+def test_moduli_that_tell_all_sums_apart(by: Any, M: int, moduli: tuple[int, ...]) -> None:
+    f = forged(type("Enough", (by,), {"primes": property(lambda self: moduli)})(ThreeSum(2, M)))
+    assert f.kernel("float32")

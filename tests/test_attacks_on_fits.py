@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.forged import Forged, by, eva
+from fixtures.forged import Forged, by, carried, eva
 from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen_check import files
@@ -45,6 +45,24 @@ def test_an_architecture_that_does_not_exist_can(more: str) -> None:
         "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=16,kv=0)",
         "softmax(reply_bits=1000000)",
         "window(h=1,d=2,d_k=2,kv_heads=1,W=5,p=16)",
+        "mla(h=1,d=2,d_k=2,r=3,d_r=0,p=16)",  # a latent of 3 for keys and values of 2
+        "mla(h=1,d=1,d_k=2,r=4,d_r=0,p=16)",
+        "mla(h=1,d=2,d_k=2,r=4,d_r=1,p=16)",  # a key of 1, and 1 that is not the latent's
+        "mla(h=1,d=2,d_k=2,r=4,d_r=2,p=16)",
+        "mla(h=1,d=2,d_k=3,r=3,d_r=1,p=16)",
+        "mla(h=1,d=2,d_k=2,r=4,d_r=0,p=15)",
+        "mla(h=1,d=2,d_k=2,r=4,p=16)",
+        "mla(h=1,d=2,d_k=2,r=4,d_r=0,p=16,kv=0)",
+        "mla(h=1,d=2,d_k=2,r=4,d_r=0,p=16,bidirectional=true)",
+        "mla(h=1,d=2,d_k=2,r=4,d_r=0,p=16,kv_heads=1)",
+        "mla(h=1,d=2,d_k=2,r=true,d_r=0,p=16)",
+        "mla(reply_bits=1000000)",
+        "gated_softmax(h=1,d=1,d_k=2,kv_heads=1,p=16)",
+        "gated_softmax(h=1,d=2,d_k=1,kv_heads=1,p=16)",
+        "gated_softmax(h=1,d=2,d_k=2,kv_heads=1,p=15)",
+        "softmax(h=1,d=1,d_k=1,kv_heads=1,bidirectional=false,p=16),gated_softmax(h=1,d=2,d_k=2,kv_heads=1,p=16,kv=0)",
+        "gated_softmax(h=1,d=2,d_k=2,kv_heads=1,p=16,r=4)",
+        "gated_softmax(reply_bits=1000000)",
     ],
 )
 def test_refused_an_architecture_that_does_not_hold_the_model(architecture: str) -> None:
@@ -79,10 +97,10 @@ def side_by_side() -> Forged:
     return f
 
 
-def fits(f: Forged, architecture: str) -> str:
+def fits(f: Forged, architecture: str, precision: str = "bfloat16") -> str:
     model = files.model(*f.files())
     c = {
-        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": "bfloat16", "steps": 0,
+        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": precision, "steps": 0,
         "weights": model.digest, "margin": "1", "hints": f.hints, "architecture": architecture,
     }  # fmt: skip
     return check_fits(c, model)
@@ -129,3 +147,74 @@ def test_a_part_that_is_not_used_reads_the_text_too() -> None:
         else:
             with pytest.raises(Refused):
                 check_fits(c, m)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        "mla(h=1,d=2,d_k=2,r=4,d_r=0,p=16)",
+        "mla(h=9,d=5,d_k=4,r=4,d_r=2,p=16)",
+        "gated_softmax(h=1,d=2,d_k=2,kv_heads=1,p=16)",
+        "gated_softmax(h=4,d=3,d_k=2,kv_heads=2,p=16)",
+    ],
+)
+def test_softmax_heads_stand_in_an_mla_with_room_and_behind_gates(architecture: str) -> None:
+    assert "can" in fits(Forged.of("eva(n=4)", "softmax"), architecture)
+
+
+def test_the_heads_of_an_encoder_do_not_stand_in_a_causal_mixer() -> None:
+    f = Forged.of("eva(n=4)", "softmax")
+    f.header["architecture"] = "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=true)"
+    assert "can" in fits(f, "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=true,p=16)")
+    for other in ("mla(h=1,d=2,d_k=2,r=4,d_r=0,p=16)", "gated_softmax(h=1,d=2,d_k=2,kv_heads=1,p=16)"):
+        with pytest.raises(Refused):
+            fits(f, other)
+
+
+def test_hard_heads_are_no_softmax_heads() -> None:
+    f = Forged.of("eva(n=4)", "hard")
+    assert "can" in fits(f, "hard(h=1,d=2,d_k=2,kv_heads=1,p=16)")
+    for other in ("mla(h=1,d=2,d_k=2,r=4,d_r=0,p=16)", "gated_softmax(h=1,d=2,d_k=2,kv_heads=1,p=16)"):
+        with pytest.raises(Refused):
+            fits(f, other)
+
+
+def test_a_latent_that_several_parts_use_is_used_up() -> None:
+    """`side_by_side` has keys and values of 2·3, 4 and 3 numbers, in parts that must not be put together."""
+    f = side_by_side()
+    f.w["0.1.O"][:, 5] = 0  # then no column is written by two, and one part may hold all
+    f.w["0.0.O"][:, 5] = 0
+    assert "can" in fits(f, "mla(h=4,d=2,d_k=2,r=13,d_r=0,p=16)")
+    with pytest.raises(Refused):
+        fits(f, "mla(h=4,d=2,d_k=2,r=12,d_r=0,p=16)")
+    with pytest.raises(Refused):
+        fits(f, "mla(h=3,d=2,d_k=2,r=13,d_r=0,p=16)")
+
+
+def faded(parts: int) -> Forged:
+    """z_0 is carried by a second head of retention, in a part of its own or in one with the first.
+
+    Values 64 and 66 are there 62 and 63.9 if they fade by 31/32, and 63 and 65 by 63/64; 62.97 is between.
+    """
+    f = carried("retnet(h=2,d=4)")
+    f.w["embedding.v"], f.w["embedding.w"] = np.array([[64.0], [66.0]]), f.w["embedding.w"].copy()
+    f.header["embedding"]["tables"].append(["v", 2, 1])
+    f.header["embedding"]["segments"][2]["codes"][-1]["table"] = "v"
+    ((_, column),) = np.argwhere(f.w["0.0.O"])
+    f.w["embedding.w"][0, column] -= 62.96875 * f.w["0.0.O"][0, column]
+    first, more = "retnet(h=1,d=1,d_k=1)", f.header["architecture"].partition("),")[2]
+    f.header["architecture"] = f"{first}|{first},{more}" if parts == 2 else f"retnet(h=2,d=1,d_k=1),{more}"
+    for name, axis in (("Q", 1), ("K", 1), ("V", 1), ("O", 0)):
+        w = f.w[f"0.0.{name}"]
+        both = {f"0.0.{name}": 0 * w, f"0.1.{name}": w}
+        f.w |= both if parts == 2 else {f"0.0.{name}": np.concatenate([*both.values()], axis)}
+    return f
+
+
+def test_the_heads_of_retention_fade_at_rates_of_their_own(tmp_path: Any) -> None:
+    f, one = faded(2), faded(1)
+    assert f.least("float32", tmp_path) > 1 and one.least("float32", tmp_path) <= 0
+    own = f.header["architecture"].replace(")", ",p=32)")
+    assert "can" in fits(f, own, "float32")
+    with pytest.raises(Refused):
+        fits(f, one.header["architecture"].replace(")", ",p=32)"), "float32")

@@ -16,7 +16,7 @@ from limen.core.construction import construct
 from limen.core.task import Task
 from limen_check import Malformed
 
-SUM, SAME = "two_sum(n=3,M=5)", "equality(n=3)"
+SUM, SAME = "two_sum(n=3,M=7)", "equality(n=3)"
 PRECISIONS = ["float32", "bfloat16"]
 
 

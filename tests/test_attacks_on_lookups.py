@@ -55,7 +55,7 @@ def test_scores_of_tokens_that_come_later_overflow(tmp_path: Any, monkeypatch: p
 
     Our own run pads to equal sizes; others do not, and the kernel speaks of theirs, too.
     """
-    monkeypatch.setattr("limen.mixers.softmax.fused", unpadded)
+    monkeypatch.setattr("limen.mixers._full.fused", unpadded)
     layers = "softmax(h=1,d=1,d_k=2,kv_heads=1,bidirectional=false)"
     data = [("token", 1, "bit", 0), ("place", 1, "sgn", 1), ("place", 1, "one", 2)]
     query = [("token", 1, "sgn", 3), ("place", 1, "one", 4)]

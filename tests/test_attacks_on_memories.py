@@ -19,11 +19,13 @@ from fixtures.forged import (
 )
 from fixtures.unchecked import types_unchecked  # noqa: F401
 
+from limen.constructions.cgram_by_slots import CgramBySlots
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen.mixers.lstm import Lstm
 from limen.mixers.recurrence.loops import PLAIN, running_by
+from limen.tasks.cgram import Cgram
 from limen_check.can.rules.mamba import normed
 from limen_check.can.vectors import ZERO, Column, Form, Format, Vec
 from limen_check.files import Refused
@@ -405,3 +407,48 @@ def test_a_fused_step_is_not_run_where_it_is_not_rounded_inside() -> None:
     x = torch.randn(5, 9, 8, generator=torch.Generator().manual_seed(1)).bfloat16()
     assert torch.equal(Lstm(64).fast(w, x), Lstm(64).mix(w, x))
     assert carried("lstm(d=4)").kernel("bfloat16")
+
+
+def slots(r: int = 3) -> tuple[Forged, Any]:
+    c = CgramBySlots(Cgram(4, 3, 2), r=r)
+    return forged(c), c
+
+
+def test_two_positions_share_a_slot(tmp_path: Any) -> None:
+    """R14 by positions: what is read is the mean of two symbols."""
+    f, c = slots()
+    slot = c.columns["slot"].start
+    f.w["0.0.K"][slot + 1] = f.w["0.0.K"][slot + 3]
+    refused(f, "float32", tmp_path)
+
+
+@pytest.mark.parametrize("o", [0, 2])
+def test_another_position_is_read_and_the_hints_say_so(o: int, tmp_path: Any) -> None:
+    f, c = slots()
+    N = c.task.length
+    f.w["0.0.Q"][c.columns["slot"], :N] = 64 * np.eye(N, k=-o)
+    for look in f.hints["looks"]:
+        look[5] = o if look[0] == 0 else look[5]
+    refused(f, "float32", tmp_path)
+
+
+def test_a_head_shows_another_symbol(tmp_path: Any) -> None:
+    """The second head turns what it holds: it matters which head holds a position."""
+    f, c = slots()
+    f.w["0.0.O"][c.b : 2 * c.b] *= -1
+    refused(f, "float32", tmp_path)
+
+
+def test_a_slot_that_nobody_uses_is_left_open(tmp_path: Any) -> None:
+    """φ(0) = 1: all tokens write under it, and all read it."""
+    f, c = slots(r=7)
+    one, reads, free = c.columns["one"], c.columns["reads"], c.task.length
+    for i in range(2):
+        f.w[f"{i}.0.K"][one, free], f.w[f"{i}.0.Q"][one, free], f.w[f"{i}.0.Q"][reads, free] = 0, 8, 0
+    refused(f, "float32", tmp_path)
+
+
+def test_without_a_normaliser_two_weights_are_not_one(tmp_path: Any) -> None:
+    f, _ = slots()
+    f.header["architecture"] = f.header["architecture"].replace("normalise=true", "normalise=false")
+    assert "normalise=false" in f.header["architecture"] and f.kernel("float32") is None

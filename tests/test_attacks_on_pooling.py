@@ -98,3 +98,76 @@ def test_equal_scores_that_are_lost_in_a_sum(precision: str, tmp_path: Any) -> N
     f.w["1.0.K"][at["symbol"], 3] = f.w["1.0.K"][at["asks"], 3] = 1
     assert f.kernel("float64")
     f.sound(precision, tmp_path)
+
+
+@pytest.mark.parametrize("how", ["smallest first", "largest first", "any two"])
+def test_sums_up_to_a_quarter_of_the_accumulator(how: str) -> None:
+    """R2: n numbers ≥ 0, n·acc = 1/4, are within a factor 1 - n·acc of their sum in any order."""
+    rng, a = random.Random(how), 8
+    for _ in range(60):
+        n = rng.randint(2, (1 << a) // 4)
+        parts = [Fraction(rng.choice([1, 1, rng.randint(1, 255)]), rng.choice([1, 64])) for _ in range(n)]
+        made, room = added(list(parts), a, rng, how), 1 - n * Fraction(1, 1 << a)
+        assert room * sum(parts) <= made <= sum(parts) / room
+
+
+TRIPLES = "three_sum(n=3,M=7)"
+
+
+def triples() -> tuple[Forged, Any]:
+    return Forged.of(TRIPLES, "three_sum_by_encoder"), construct(Task.parse(TRIPLES), "three_sum_by_encoder")
+
+
+def test_the_query_is_heard_twice(tmp_path: Any) -> None:
+    """`_sum` of residues that ask together: x_j + 2q is another sum."""
+    f, c = triples()
+    heard = f.w["0.local.W1"][c.columns["heard"]]
+    for i, p in enumerate(c.primes):
+        units = np.flatnonzero(heard[i])
+        f.w["0.local.W1"][c.columns["heard"].start + i, units] = 2
+        f.w["0.local.b1"][units] -= 1  # what is heard is 1 more
+        assert len(units) == 2 * p + 1
+    f.sound("float32", tmp_path)
+
+
+def test_a_number_of_the_text_meets_itself(tmp_path: Any) -> None:
+    """R9 in a layer that sees both ways: the own place costs nothing."""
+    f, c = triples()
+    size = f.w["1.0.Q"].shape[1] // 3
+    for head in range(3):
+        first = head * size + c.b
+        f.w["1.0.Q"][c.columns["place"], first : first + c.P] = 0
+        f.w["1.0.Q"][c.columns["data"], first + c.P] += 32 * 2 - 32 * c.P
+    f.sound("float32", tmp_path)
+
+
+@pytest.mark.parametrize("head", range(3))
+def test_a_sum_of_three_is_left_out(head: int, tmp_path: Any) -> None:
+    f, _ = triples()
+    f.w["1.0.V"][:, head] = 0
+    f.sound("float32", tmp_path)
+
+
+def test_residues_of_three_numbers_without_a_prime(tmp_path: Any) -> None:
+    """Modulo 2, 3 and 5 there are 30 sums; modulo 2 and 3 the sums 7 and 13 are one."""
+    f, c = triples()
+    for s in range(3):
+        f.w["0.local.W2"][:, c.columns[f"partner{s}"].start + 3 : c.columns[f"partner{s}"].stop] = 0
+        f.w["1.0.Q"][c.columns["data"], (s + 1) * f.w["1.0.Q"].shape[1] // 3 - 2] += 32 * c.A * 3
+    f.sound("float32", tmp_path)
+
+
+def test_partners_before_the_query_is_known(tmp_path: Any) -> None:
+    """The first layer is causal: no x_j sees q."""
+    f, _ = triples()
+    f.header["architecture"] = f.header["architecture"].replace(
+        "bidirectional=true", "bidirectional=false", 1
+    )
+    f.sound("float32", tmp_path)
+
+
+def test_who_sees_both_ways_is_not_asked_about_earlier_tokens_alone(tmp_path: Any) -> None:
+    """2-Sum over all pairs asks who met an EARLIER partner; here every token sees later ones, too."""
+    f = Forged.of("two_sum_any(n=4,M=7)", "softmax")
+    f.header["architecture"] = f.header["architecture"].replace("bidirectional=false", "bidirectional=true")
+    assert f.kernel("float32") is None

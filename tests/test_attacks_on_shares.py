@@ -84,7 +84,7 @@ def _a_share_over_a_table(at: Any, w: Any, segments: Any) -> None:
 
 
 def _places_count_more_than_classes(at: Any, w: Any, segments: Any) -> None:
-    w["0.0.Q"][at["one"], 7] *= 64
+    w["0.0.Q"][at["one"], 8] *= 64
 
 
 def _the_first_stands_behind_all(at: Any, w: Any, segments: Any) -> None:

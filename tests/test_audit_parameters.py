@@ -147,6 +147,9 @@ def test_the_count_is_what_the_card_says(config: dict[str, Any], billions: float
         ({"model_type": "samba"}, 1_403_935_488),
         ({"model_type": "rwkv6"}, 1_360_224_256),
         ({"model_type": "rwkv7"}, 1_366_644_736),
+        ({"model_type": "retnet"}, 1_351_727_104),
+        ({"model_type": "retnet", "hidden_size": 1024, "num_heads": 4, "num_kv_heads": 2}
+         | {"use_short_conv": True, "num_hidden_layers": 3}, 100_147_712),
         (
             {"model_type": "gla", "use_short_conv": True, "num_kv_heads": 2, "num_hidden_layers": 4}
             | {"attn": {"layers": [1], "num_heads": 16, "num_kv_heads": 4, "qkv_bias": True}},

@@ -24,6 +24,8 @@ from fixtures.tiny_models import (
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter
+from limen.core.architecture import Architecture
+from limen.decisions import placement
 from limen.errors import BadInput
 from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
@@ -307,6 +309,7 @@ def test_a_decoder_inside_is_tied_as_the_model_around_it_says() -> None:
             "L" * 24,
             (0, 24 * (2**17 + 3 * 3072)),
         ),
+        ({"model_type": "retnet"}, "L" * 24, (0, 24 * 8 * 256 * 512)),
         ({"model_type": "gsa", "hidden_size": 1024}, "L" * 24, (0, 24 * 4 * 64 * 512)),
         ({"model_type": "hgrn2", "hidden_size": 1024, "num_heads": 8}, "L" * 24, (0, 24 * 8 * 128 * 128)),
         (
@@ -405,12 +408,12 @@ def test_types_that_transformers_has_not_keep_what_their_code_keeps(
     assert tuple(held) == numbers
 
 
-@pytest.mark.parametrize(
-    ("rank", "stack"), [(256, "softmax(h=4,d=128,d_k=192,kv_heads=1,p=32)"), (255, None)]
-)
-def test_a_latent_without_room_for_a_key_and_a_value_is_no_set_of_them(rank: int, stack: str | None) -> None:
-    """r < qk_nope_head_dim + v_head_dim: what heads reply is counted, but no weights are said to fit."""
+@pytest.mark.parametrize(("rank", "held"), [(256, True), (255, False)])
+def test_a_latent_without_room_for_a_key_and_a_value_is_no_set_of_them(rank: int, held: bool) -> None:
+    """r < qk_nope_head_dim + v_head_dim: no weights of one softmax head of these sizes are said to fit."""
     sizes = {"kv_lora_rank": rank, "qk_nope_head_dim": 128, "v_head_dim": 128, "qk_rope_head_dim": 64}
     config = {"model_type": "deepseek_v3", "num_hidden_layers": 1, "num_attention_heads": 4, **sizes}
-    found = str(read(config, "config").architecture)
-    assert found == (stack or f"softmax(reply_bits={4 * 130 * 32})")
+    stack = read(config, "config").architecture
+    assert str(stack) == f"mla(h=4,d=128,d_k=192,r={rank},d_r=64,p=32)"
+    (head,) = Architecture.parse("softmax(h=1,d=128)").layers
+    assert (placement._held(head, stack.layers[0]) is not None) is held

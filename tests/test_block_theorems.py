@@ -16,6 +16,7 @@ from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
 from limen.decisions.decide import decide
 from limen.model import exhaustive
+from limen.tasks.cgram import Cgram
 from limen.theorems import Case, Sides
 from limen.theorems.block_cut import BlockCut
 from limen.theorems.block_labels import BlockLabels
@@ -29,12 +30,14 @@ SMALL = [
     ("sparse_average(n=5,q=3)", 2, 4), ("counting(n=4,S=3)", 2, 1), ("counting(n=5,S=3)", 2, 1),
     ("three_sum(n=5,M=7)", 2, 0), ("three_sum(n=4,M=5)", 3, 0), ("is_tree(n=5)", 2, 4),
     ("composition(m=2,n1=2)", 2, 0), ("composition(m=4)", 2, 0),
+    ("cgram(n=8,c=3,V=3)", 2, 1), ("cgram(n=9,c=3,V=3)", 2, 1), ("cgram(n=4,c=2,V=5)", 1, 0),
+    ("cgram(n=7,c=2,V=3)", 2, 0), ("cgram(n=6,c=4,V=3)", 3, 1),
 ]  # fmt: skip
 
 
 def told_apart(task: Task, B: int, blocks: int, last: int) -> int:
     """Contents of Alice's blocks that differ in an answer, whatever Bob holds; the last token is fixed."""
-    alternate = task.spelled.startswith("dyck")
+    alternate = task.spelled.startswith(("dyck", "cgram"))
     hers = [b for b in range(blocks) if not alternate or (blocks - 1 - b) % 2 == 0]
     at = np.isin(np.arange(task.length) // B, hers)
     assert not at[-1]
@@ -54,10 +57,28 @@ def test_there_are_as_many_rows_as_the_inequality_counts(text: str, B: int, last
     assert told_apart(task, B, family.blocks, last) > 2 ** (family.bits - 1), family
 
 
+@pytest.mark.parametrize(
+    ("n", "c", "V", "B"),
+    [(8, 3, 3, 2), (13, 3, 3, 3), (5, 2, 4, 1), (9, 2, 3, 2), (13, 4, 3, 3), (8, 3, 4, 4)],
+)
+def test_a_gram_before_her_block_asks_for_its_value_and_stands_there_alone(
+    n: int, c: int, V: int, B: int
+) -> None:
+    """Every content of hers is allowed with everything that Bob asks: a promise tells none of them apart."""
+    task, gram, a = Cgram(n, c, V), [0, *[1] * (c - 2)], n // (2 * B)
+    for values in product(range(c == 2, V), repeat=a):
+        for i in range(a):
+            text = np.full(task.length, 2)
+            text[B : 2 * a * B : 2 * B] = values
+            text[(2 * i + 1) * B - (c - 1) : (2 * i + 1) * B] = text[n:] = gram
+            assert task.promised(text) and task.answer(text) == values[i]
+
+
 SIZES = [
     ("equality(n=2^20)", 2**20, 18448), ("disjointness(n=2^20)", 2**20, 18448),
     ("dyck(n=2^20,k=2,D=4)", 65532, 18432), ("sparse_average(n=2^20,q=4)", 2**20, 18448),
     ("counting(n=2^20,S=2^20)", 2**20 - 1, 18448), ("composition(m=2^16,n1=16)", 20 * 2**16, 18384),
+    ("cgram(n=2^20,c=3,V=2^18)", 18 * 2**13, 18448),
 ]  # fmt: skip
 ROW = "block_sparse(h=1,d=64,B=64,k=16)"
 

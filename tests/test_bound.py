@@ -69,6 +69,12 @@ def halves(x):
     return x[0] / 2
 
 constant = 5
+
+asked = 0
+def counts(x):
+    global asked
+    asked += 1
+    return asked
 """
 
 
@@ -216,6 +222,11 @@ def test_the_matrix_of_a_function_is_the_function(file: Path) -> None:
     np.testing.assert_array_equal(entries, wanted)
 
 
+def test_without_a_cut_a_function_is_cut_where_most_prefixes_are_told_apart(file: Path) -> None:
+    found = bound_of(f"{file}:equal", None, None, None, 60)
+    assert (found.cut, found.rows) == (4, 16) and found == bound_of(f"{file}:equal", 4, None, None, 60)
+
+
 @pytest.mark.parametrize(
     ("name", "sizes", "said"),
     [
@@ -229,8 +240,8 @@ def test_the_matrix_of_a_function_is_the_function(file: Path) -> None:
             "on (0, 0, 0) it returned 0.0, which is not an integer",
         ),
         ("constant", "--cut 1 --alphabet 2 --length 3", "the file has no function constant"),
+        ("counts", "--cut 1 --alphabet 2 --length 3", "on (0, 0, 0) it returned 1 and then 9"),
         ("missing", "--cut 1 --alphabet 2 --length 3", "the file has no function missing"),
-        ("equal", "", "needs --cut T"),
         ("equal", "--cut 8", "the cut must be in 1..7 for 8 tokens, got 8"),
         ("equal", "--cut 0", "the cut must be in 1..7 for 8 tokens, got 0"),
         ("equal", "--cut 1 --length 1000000", "2^1000000 inputs; at most 1,048,576 are tried"),

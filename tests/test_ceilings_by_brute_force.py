@@ -161,7 +161,9 @@ def test_nobody_composes_better_than_the_ceiling_of_his_layers(m: int, n1: int) 
             best = beside(m, n1, N1, 2**b, 2**S)  # all of these stacks can do as much
             assert best is None or below(best, said), (stack, best, said)
             compared |= set() if best is None else {said.bound.route}
-    assert compared == {"F_average", "FL_average", "B3"} | ({"LF_average"} if N1 > 2 and m > 1 else set())
+    assert compared == {"one_layer_average", "full_linear_average", "two_full_average"} | (
+        {"linear_full_average"} if N1 > 2 and m > 1 else set()
+    )
 
 
 @pytest.mark.parametrize("n1", [2, 3, 4])
@@ -170,7 +172,7 @@ def test_a_state_that_hints_at_the_row_stays_below_the_ceiling(n1: int) -> None:
     for b, S in [(b, S) for b in range(2) for S in range(1, 3)]:
         stack = f"linear(state_bits={S}),softmax(reply_bits={b})"
         for said in ceilings(f"composition(m=2,n1={n1})", stack):
-            assert said.bound.route == "LF_average"
+            assert said.bound.route == "linear_full_average"
             assert below(hinted(n1, 2**b, 2**S), said), (stack, said)
 
 

@@ -67,16 +67,22 @@ CASES: dict[str, Case] = {
         {"task": "retrieval(n=16,D=4,V=2)"},
     ),
     "demo hierarchy --bits 12": (lambda out: package.demo.hierarchy(12), {"bits": 12}),
+    "demo indexes -n 64": (lambda out: package.demo.indexes(64), {"n": 64}),
     "demo machine examples/parity.tm --digits 3": (
         lambda out: package.demo.machine("examples/parity.tm", 3),
         None,
     ),
     "demo orthogonal 8": (lambda out: package.demo.orthogonal(8), {"dimensions": 8}),
+    "demo pictures --column dyck": (lambda out: package.demo.pictures(["dyck"]), {"columns": ["dyck"]}),
     "demo precision": (lambda out: package.demo.precision(), {}),
     "demo separation 4": (lambda out: package.demo.separation(4), {"hops": 4}),
     "demo sparse two_sum(n=64,M=4096) --blocks 8,16 --bits 4": (
         lambda out: package.demo.sparse("two_sum(n=64,M=4096)", [8, 16], bits=[4]),
         {"task": "two_sum(n=64,M=4096)", "blocks": [8, 16], "bits": "4"},
+    ),
+    "demo width equality --sizes 4,8": (
+        lambda out: package.demo.width("equality", [4, 8]),
+        {"task": "equality", "sizes": "4,8"},
     ),
     "depth 2*softmax,linear --steps 3": (
         lambda out: package.depth(Architecture.parse("2*softmax,linear"), 3),
@@ -96,11 +102,26 @@ CASES: dict[str, Case] = {
         lambda out: package.experiment.show("neighbors", size="quick"),
         {"experiment": ["neighbors"], "size": "quick"},
     ),
+    "experiment fit index_length": (
+        lambda out: package.experiment.fit("index_length"),
+        {"experiment": ["index_length"]},
+    ),
+    "export hf OUT/checkpoint --task eva(n=2)": (
+        lambda out: package.export("hf", out / "checkpoint", tasks=["eva(n=2)"]),
+        None,
+    ),
+    "export lm-eval OUT/tasks --task equality --contexts 1": (
+        lambda out: package.export("lm-eval", out / "tasks", tasks=["equality"], contexts=1),
+        None,
+    ),
     "fool OUT/model eva(n=4) --budget 2s": (
         lambda out: package.fool(str(out / "model"), "eva(n=4)", 2.0),
         None,
     ),
     "list theorems": (lambda out: package.list("theorems"), {"kind": "theorems"}),
+    "look eva(n=4) --seed 3": (lambda out: package.look("eva(n=4)", seed=3), {"task": "eva(n=4)", "seed": 3}),
+    "outside --about hops": (lambda out: package.outside(about="hops"), {"about": "hops"}),
+    "probe stories15m --layers": (lambda out: package.probe("stories15m", layers=True), None),
     "protocol eva(n=4) linear(h=1,d=2),softmax(h=1,d=2) --seed 3": (
         lambda out: package.protocol("eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)", seed=3),
         {"task": "eva(n=4)", "architecture": "linear(h=1,d=2),softmax(h=1,d=2)", "seed": 3},
@@ -109,9 +130,14 @@ CASES: dict[str, Case] = {
         lambda out: package.protocol(**PAIR, decompose=True),
         {**PAIR, "decompose": True},
     ),
+    "serve --port 48787 --for 1s": (lambda out: package.serve(48787, ends=1.0), None),
     "show eva(n=8) --hard --count 3": (
         lambda out: package.show("eva(n=8)", 3, hard=True),
         {"text": "eva(n=8)", "count": 3, "hard": True},
+    ),
+    "site OUT/site --row linear --column eva": (
+        lambda out: package.site(out / "site", ["linear"], ["eva"]),
+        None,
     ),
     "solve eva(n=3) --precision bf16": (
         lambda out: package.solve(Task.parse("eva(n=3)"), precision="bf16"),
@@ -130,6 +156,10 @@ CASES: dict[str, Case] = {
         None,
     ),
     "test index": (lambda out: package.test("index"), {"entry": "index"}),
+    "where composition(n1=4) linear(h=1,d=2) --over m --at 100": (
+        lambda out: package.where("composition(n1=4)", "linear(h=1,d=2)", over="m", at=100),
+        {"task": "composition(n1=4)", "architecture": "linear(h=1,d=2)", "over": "m", "at": 100},
+    ),
     "train index(n=4,S=3) softmax(h=1,d=4) --steps 2 --plain": (
         lambda out: package.train("index(n=4,S=3)", "softmax(h=1,d=4)", steps=2, hard=False),
         {"what": "index(n=4,S=3)", "architecture": "softmax(h=1,d=4)", "steps": 2, "hard": False},
@@ -163,6 +193,8 @@ def test_there_is_a_golden_answer_of_every_command() -> None:
 LONG = {
     "depth 2*softmax,linear --steps 3",
     "demo separation 4",
+    "demo pictures --column dyck",
+    "site OUT/site --row linear --column eva",
     "table --row linear --column eva --out OUT/table",
 }
 LINES = [line for line in CASES if "scheduler" not in line]
@@ -213,7 +245,11 @@ def nameless(report: dict[str, Any]) -> dict[str, Any]:
         ("solve", {"task": "eva", "by": "examples/own.py:MajorityByTotal"}, "only entries of the catalogue"),
         ("audit", {"config": "/etc/passwd"}, "Expected `object | array`"),
         ("audit", {"config": CONFIG[GPT], "needs": ["own.py:T"]}, "only entries of the catalogue"),
-        ("check", {"certificate": "/etc/passwd"}, "so a page cannot call it"),
+        ("check", {"certificate": "/etc/passwd"}, "Expected `object`"),
+        ("check", {"certificate": {"schema": "x"}}, "not a certificate"),
+        ("check", {"certificate": {}, "model": "/etc"}, "unknown field `model`"),
+        ("serve", {}, "so a page cannot call it"),
+        ("site", {}, "so a page cannot call it"),
         ("fool", {"model": "/etc", "task": "eva"}, "so a page cannot call it"),
         ("experiment show", {"experiment": ["depth"], "sql": "select 1"}, "unknown field `sql`"),
         ("../x", {}, "no command named"),

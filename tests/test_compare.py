@@ -53,6 +53,32 @@ def test_the_example_of_the_help_shows_what_one_can_and_the_other_cannot() -> No
     assert ("can", "cannot") in answers
 
 
+def test_many_lengths_of_chains_stand_in_a_table() -> None:
+    stacks = [
+        "12*softmax(h=1,d=8)",
+        "3*softmax(h=1,d=8)",
+        "2*softmax(h=1,d=8),block_sparse(h=1,d=8)",
+        "linear",
+    ]
+    said = compare(stacks, 64, ["eva"])
+    lines = lines_of(said)
+    head = lines.index(
+        "Thinking tokens for chains of question-dependent hops; never: no number of them is enough"
+    )
+    rows = [line.split() for line in lines[head + 2 : head + 2 + len(said.chains)]]
+    assert rows[0] == ["1", "hops", "0", "0", "0", "never"]
+    assert rows[1] == ["2", "hops", "0", "0", "≤", "1", "never"]
+    assert ["3", "hops", "0", "1", "≤", "1", "never"] in rows and rows[-1][-1] == "never"
+    assert not any(line.startswith("Chains of") for line in lines)
+
+
+def test_what_several_lack_alike_is_said_once() -> None:
+    lines = lines_of(compare(["softmax(h=1,d=64)", "3*nsa", "nsa"], 64, ["eva", "index"]))
+    assert [line for line in lines if "no proof was found" in line] == [
+        "  eva and index, B and C: no proof was found that rules it out, and no weights are known."
+    ]
+
+
 def test_the_length_of_its_texts_stands_beside_a_task() -> None:
     said = compare([TWELVE, SIX], 4096, ["composition(m=16,n1=4)"])
     assert said.tasks[0].tokens == 82
@@ -90,3 +116,33 @@ def test_a_stack_without_full_layers_is_bought_back_by_nothing() -> None:
 def test_what_cannot_be_compared_is_refused(stacks: list[str], context: int) -> None:
     with pytest.raises(BadInput):
         compare(stacks, context)
+
+
+def test_a_stack_whose_hops_are_not_known_is_not_said_to_have_none() -> None:
+    """No weights are known that chain through block_sparse, and no proof says that none do; linear cannot."""
+    shown = compare(
+        ["2*block_sparse(h=1,d=8)", "softmax(h=1,d=8),block_sparse", "linear", "2*softmax"], 64, ["eva"]
+    )
+    assert [stack.silent for stack in shown.stacks] == [("block_sparse",), ("block_sparse",), (), ()]
+    lines = "\n".join(lines_of(shown))
+    assert "A is not known to follow them with any thinking" in lines
+    assert "B is not known to follow them with fewer than 1 thinking token" in lines
+    assert "C cannot follow them, however long it thinks" in lines and "A cannot" not in lines
+    assert "B: no weights are known that chain hops through block_sparse, and no proof that none do." in lines
+    alike = "\n".join(lines_of(compare(["block_sparse", "linear"], 64, ["eva"])))
+    assert "All are known to chain the same number" in alike
+
+
+@pytest.mark.parametrize(
+    ("stack", "numbers"),
+    [
+        ("hard(h=2,d=8,d_k=4)", 64 * 2 * 12),
+        ("conv_softmax(h=2,d=8,c=3)", 64 * 2 * 16 + 2 * 2 * 24),
+        ("fetch(d=8)", 64 * 8),
+        ("mla(h=128,d=128)", 64 * 576),  # as DeepSeek-V3
+        ("gated_softmax(h=4,d=8,kv_heads=2)", 64 * 2 * 16),
+    ],
+)
+def test_every_mixer_that_keeps_all_tokens_can_be_compared(stack: str, numbers: int) -> None:
+    one, _ = compare([stack, "softmax"], 64, ["eva"]).stacks
+    assert one.growing_bytes == 2 * numbers and one.fixed_bytes == 0

@@ -110,7 +110,7 @@ def test_every_size_and_kind_of_rule_has_the_values_and_gradients_of_torch(
 
 def by_a_loop(tokens: Tokens) -> torch.Tensor:
     """S_t = (I - β k k^T) diag(e^g) S_{t-1} + β k v^T, y = q^T S, written as it stands."""
-    q, k, v, β, g = (None if part is None else part.unbind(-2) for part in tokens)
+    q, k, v, β, g, *_ = (None if part is None else part.unbind(-2) for part in tokens)
     assert q is not None and k is not None and v is not None
     S, ys = torch.zeros(*v[0].shape[:-1], q[0].shape[-1], v[0].shape[-1], dtype=v[0].dtype), []
     for t in range(len(v)):

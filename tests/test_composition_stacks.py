@@ -97,6 +97,7 @@ CARRYING = (
     "linear(h=2,d=8)", "linear(h=1,d=8,phi=relu)", "linear(h=1,d=8,phi=exp)", "linear(h=1,d=8,phi=taylor)",
     "linear(h=1,d=8,phi=identity,normalise=false)", "gated_linear(h=2,d=8)", "delta(h=1,d=8,c=2)",
     "gated_delta(h=2,d=8)", "gated_delta(h=2,d=8,c=4)", "kda(h=2,d=8)", "mamba2(h=2,d=8,s=4)",
+    "rwkv7(h=2,d=8)", "retnet(h=2,d=8)",
     "mamba(d=16,s=2)",
     "log_linear(h=1,d=8,levels=16)", "log_linear(h=1,d=8,levels=16,over=mamba2)", "window(h=2,d=8,W=4)",
     "log_linear(h=1,d=8,levels=16,over=gated_delta)", "masked_softmax(h=2,d=8,first=1,last=3)",

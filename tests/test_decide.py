@@ -22,7 +22,7 @@ from limen.errors import BadInput
 SMALL = "(h=1,d=4,p=8)"
 THEOREMS = """streaming_state log_linear_state one_layer_cut separate_tokens block_messages token_index
 window_global composition_depth three_sum_one_layer sparse_average_width block_cut block_labels
-hidden_tokens last_read linear_read one_sum softmax_read"""
+hidden_tokens last_read linear_read one_sum softmax_read relu_read biased_read"""
 
 
 def verdict(task: str, architecture: str, steps: int = 0, over: str | None = None) -> Verdict:
@@ -88,7 +88,10 @@ def test_what_is_ruled_out_and_what_is_not(task: str, architecture: str, cannot:
 def test_the_smallest_certified_size_is_where_the_verdict_flips() -> None:
     stack = f"linear{SMALL},softmax{SMALL},linear{SMALL}"
     flips = verdict("composition(m=2048,n1=256)", stack).flips
-    assert flips is not None and (flips.size, flips.at) == ("n1", 2)  # by route A4; route C needs more
+    assert flips is not None and (flips.size, flips.at) == (
+        "n1",
+        2,
+    )  # by route linear_full_linear; route chain needs more
     less = verdict("composition(m=300,n1=256)", stack).flips
     assert less is not None and less.at > 1
     assert verdict(f"composition(m=300,n1={less.at})", stack).answer is Answer.CANNOT

@@ -65,7 +65,7 @@ def excludes(task: str | Task, stack: str, steps: int = 0) -> bool:
 
 
 def at(
-    sizes: dict[str, int], route: str = "C", task: str = "composition(m=11585,n1=22)"
+    sizes: dict[str, int], route: str = "chain", task: str = "composition(m=11585,n1=22)"
 ) -> Bound | NoStatement:
     return stated_by(
         "composition_depth", Case(Task.parse(task), Architecture.parse(HEADWISE), 0, route, sizes)
@@ -104,21 +104,21 @@ def test_forged_sizes_say_nothing(change: dict[str, int], reason: str) -> None:
     """Neither version says anything; the second one says why in these words."""
     assert isinstance(at(KNOWN | change), NoStatement)
     task, stack = Task.parse("composition(m=11585,n1=22)"), Architecture.parse(HEADWISE)
-    said = stated("composition_depth", Case(task, stack, 0, "C", KNOWN | change))
+    said = stated("composition_depth", Case(task, stack, 0, "chain", KNOWN | change))
     assert isinstance(said, NoStatement) and reason in said.reason
 
 
 @pytest.mark.parametrize("change", [{"y": 122}, {"h": 96}, {"b": 96}])
 def test_more_entries_than_there_are_say_nothing(change: dict[str, int]) -> None:
     sizes = {"mu0": 0, "mu1": 1, "y": 121, "h": 1, "b": 95}
-    said = at(sizes, "W")
+    said = at(sizes, "each_w")
     assert isinstance(said, Bound) and said.excludes
-    assert isinstance(at(sizes | change, "W"), NoStatement)
+    assert isinstance(at(sizes | change, "each_w"), NoStatement)
 
 
 def test_the_route_for_each_w_needs_that_nobody_reads_the_last_softmax_layer() -> None:
     bits = Levels((19, 19), (19, 19), (15, 15))
-    said = ROUTES["W"](Composition(11585, (22,)), bits, {"mu0": 0, "mu1": 1, "y": 121, "h": 1, "b": 95})
+    said = ROUTES["each_w"](Composition(11585, (22,)), bits, {"mu0": 0, "mu1": 1, "y": 121, "h": 1, "b": 95})
     assert isinstance(said, NoStatement) and "nothing reads" in said.reason
 
 
@@ -127,10 +127,10 @@ def test_pairs_of_values_by_hand() -> None:
     task, bits = Composition(100, (30,)), Levels((5, 0), (7, 9), (4, 3))
     sizes = {"mu0": 0, "mu1": 1, "h": 60, "b": 50}
     has, entries = 4 + 3 + 30 * (7 + 9) + 5 * (2 * 60 + 50 - 1), 1225
-    assert ROUTES["P"](task, bits, sizes) == Sides(needs=math.ceil(entries * math.log2(3000)), has=has)
+    assert ROUTES["pairs"](task, bits, sizes) == Sides(needs=math.ceil(entries * math.log2(3000)), has=has)
     for change in ({"h": 11}, {"h": 101}, {"b": 101}):
-        assert isinstance(ROUTES["P"](task, bits, sizes | change), NoStatement)
-    said = ROUTES["P"](task, Levels((5, 1), (7, 9), (4, 3)), sizes)
+        assert isinstance(ROUTES["pairs"](task, bits, sizes | change), NoStatement)
+    said = ROUTES["pairs"](task, Levels((5, 1), (7, 9), (4, 3)), sizes)
     assert isinstance(said, NoStatement) and "nothing reads" in said.reason
 
 
@@ -144,7 +144,9 @@ def test_one_softmax_layer_alone_pays_for_each_reply_and_state_once() -> None:
     """A state before a softmax layer that thinks once, no level 0: D_4 = σ_1 + x_0x_1·ω_2 + x_0x_1x_2·ω_3."""
     bits = Levels((0, 0, 0), (0, 7, 7), (100, 0, 0))
     sizes = {"mu0": 1, "mu1": 2, "mu2": 3} | {"x0": 3, "x1": 5, "x2": 2, "x3": 1, "w1": 1, "w2": 1, "w3": 1}
-    said = ROUTES["C"](Composition(1000, (1, 1, 1)), bits, sizes | {"Th1": 2, "Th2": 1, "Th3": 1, "v": 1000})
+    said = ROUTES["chain"](
+        Composition(1000, (1, 1, 1)), bits, sizes | {"Th1": 2, "Th2": 1, "Th3": 1, "v": 1000}
+    )
     assert said == Sides(needs=10, has=100 + 3 * 5 * 7 + 3 * 5 * 2 * 7)
 
 
@@ -188,7 +190,7 @@ def test_asking_only_with_what_was_found_brings_no_hop() -> None:
     graph = Graph((Component(True, 3, (), ()), Component(False, 3, (0,), ())))
     bits = bits_by_level(graph, 1, 0)
     assert bits == Levels((3,), (3,), (3,))
-    assert ROUTES["C"](Composition(4), bits, {"mu0": 0, "x0": 4, "v": 4}) == Sides(needs=8, has=6)
+    assert ROUTES["chain"](Composition(4), bits, {"mu0": 0, "x0": 4, "v": 4}) == Sides(needs=8, has=6)
 
 
 @given(st.integers(2, 300), st.integers(0, 3000), st.integers(0, 3000))
@@ -299,7 +301,18 @@ def test_the_sizes_in_closed_form_pass_the_stages(L: int, bits: Wires) -> None:
     assert isinstance(sides, Sides) and sides.has < sides.needs
 
 
-@pytest.mark.parametrize(("L", "bits"), [(4, Wires(9, 9, 30)), (5, Wires(0, 14, 28)), (4, Wires(3, 3, 0))])
+@pytest.mark.parametrize(
+    ("L", "bits"),
+    [
+        (2, Wires(9, 9, 30)),
+        (2, Wires(0, 1, 56)),
+        (3, Wires(0, 14, 28)),
+        (3, Wires(0, 1, 0)),
+        (4, Wires(9, 9, 30)),
+        (5, Wires(0, 14, 28)),
+        (4, Wires(3, 3, 0)),
+    ],
+)
 def test_a_plan_by_stages_takes_all_that_there_is(L: int, bits: Wires) -> None:
     """One new value more at any stage, one z_0 too many, or as many bits as are needed: no CANNOT."""
     found = smallest_by_stages(bits, L, 4000.0)

@@ -26,7 +26,7 @@ from limen.core.verdict import Answer
 from limen.decisions.decide import decide
 from limen.decisions.families import FAMILIES
 from limen.decisions.placement import Offer, files_of
-from limen.designs import Wish, design
+from limen.designs import Wish, design, verdicts
 from limen.designs.candidates import candidates, full_layers, letter, thin_layers
 from limen.designs.cost import Cost, cache_bits, cost, projections
 from limen.designs.neighbours import neighbours
@@ -43,6 +43,7 @@ from limen.mixers.mamba2 import Mamba2
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
+from limen.tasks.facts import chain
 
 WIDTH = 12
 DENSE = [Softmax, Window, Linear, GatedDelta, Mamba2]  # what `step` multiplies is what it needs
@@ -52,6 +53,7 @@ LEVELLED = [m for m in LogLinear.examples() if m.over == "gated_delta"]  # other
 SMALL = Wish.parse(["eva", "equality", "composition(m=7,n1=3)"], 20000, layers=2, width=64, budget=None)
 DEEP = ("--task", "eva", "--task", "composition(m=7000000,n1=15)", "--context", "134217728")
 LONG = ("--task", "eva", "--task", "composition(m=4000,n1=15)", "--context", "65536")
+CHAINS = [name for name in ids("tasks") if chain(Task.parse(name)) is not None]
 NARROW = ("--layers", "4", "--width", "64")
 
 
@@ -369,6 +371,16 @@ def test_a_task_by_its_id_is_as_long_as_the_context(name: str) -> None:
         more = next(more for more in (1, 2) if _fits(task, more))
         grown = task.resized(task.grows, task.sizes[task.grows] + more)
     assert task.length <= 5000 < grown.length
+
+
+@pytest.mark.parametrize("name", [name for name in ids("tasks") if name not in (*CHAINS, "retrieval")])
+def test_stacks_that_have_the_same_rows_of_layers_are_offered_the_same(name: str) -> None:
+    """The law by which a design places constructions once: every stack of 9 layers, and the first alike."""
+    task, first = sized(name, 5000), dict[object, Architecture]()
+    for candidate in candidates(Wish.parse([name], 5000, layers=9, width=128, budget=None)):
+        alike = first.setdefault(candidate.rows, candidate.architecture)
+        assert verdicts._by_rows(task, alike)
+        assert verdicts._looked_at(task, candidate.architecture) == verdicts._looked_at(task, alike)
 
 
 def _fits(task: Task, more: int) -> bool:

@@ -14,7 +14,7 @@ from fixtures.cli import limen
 import limen as limen_package
 from limen import __version__
 from limen.core.catalogue import ids
-from limen.render.page.page import glossary
+from limen.page.start import glossary
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -116,7 +116,7 @@ def test_the_newest_section_of_the_changes_is_the_version_of_the_package() -> No
 
 
 def test_the_glossary_of_the_page_is_that_of_the_documents() -> None:
-    inside = ROOT / "src/limen/render/page/glossary.md"
+    inside = ROOT / "src/limen/page/glossary.md"
     assert inside.read_text() == (ROOT / "docs/glossary.md").read_text()
     assert {"Eva", "hop", "prefix, cut", "margin", "state, state bits"} <= {
         str(word) for word, _ in glossary()

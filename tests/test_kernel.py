@@ -64,7 +64,7 @@ FORGED: dict[str, list[dict[str, Any]]] = {
     "bound": [
         {"task": "eva(n=487)"}, {"task": "eva"}, {"needs_bits": 4360}, {"needs_bits": None},
         {"has_bits": 4351},
-        {"has_bits": -1}, {"steps": -1}, {"steps": 0.5}, {"route": "average"}, {"route": "C"},
+        {"has_bits": -1}, {"steps": -1}, {"steps": 0.5}, {"route": "average"}, {"route": "chain"},
         {"sizes": {"t": 1}},
         {"sizes": {"hops": 1}}, {"theorem": "one_layer_cut"}, {"theorem": "wishful"}, {"ceiling": "1/2"},
         {"distribution": "uniform"}, {"architecture": "linear(h=1,d=16,d_k=16,phi=elu1,normalise=true,p=17)"},
@@ -132,13 +132,14 @@ def test_it_checks_a_folder_alone_and_says_what_it_trusts(tmp_path: Path) -> Non
         "__main__",
         "cannot.bound",
         "cannot.exact",
+        "cannot.table",
         "cannot.architecture",
         "can.fits",
         "can.rules.softmax",
     )
     behind = trusted.files(f"limen_check.{name}" for name in entries)
     last, lines = result.stdout.splitlines()[-1], sum(behind.values())
-    assert last.startswith("5 valid, 4 needs a run, 2 skipped;")
+    assert last.startswith("7 valid, 4 needs a run, 2 skipped;")
     assert f"trusted: {lines} lines in {len(behind)} files" in last
     (tmp_path / "bound/certificate.json").write_bytes(
         encode(certificates()["bound"][0]).replace(b"488", b"487")

@@ -209,7 +209,7 @@ def test_a_wrong_line_of_a_producer_makes_no_cannot(monkeypatch: pytest.MonkeyPa
     """Too many rows, too short a message: the producer's own check would accept, the kernel does not."""
     cut = Case(Task.parse("equality(n=300)"), Architecture.parse("softmax(h=1,d=17)"), 0, "fixed_query")
     stream = Case(Task.parse("eva(n=100)"), Architecture.parse("linear(state_bits=665)"))
-    hop = Case(Task.parse("composition(m=8,n1=64)"), Architecture.parse("softmax(h=1,d=3)"), 0, "A1")
+    hop = Case(Task.parse("composition(m=8,n1=64)"), Architecture.parse("softmax(h=1,d=3)"), 0, "one_layer")
     questions = [("one_layer_cut", cut), ("streaming_state", stream), ("composition_depth", hop)]
     honest = [stated(theorem, case) for theorem, case in questions]
     assert not any(isinstance(said, Bound) and said.excludes for said in honest)
@@ -244,6 +244,8 @@ SMALL = [
     "equality(n=4)",
     "disjointness(n=1)",
     "disjointness(n=4)",
+    "inner_product(n=1)",
+    "inner_product(n=4)",
     "counting(n=3,S=3)",
     "counting(n=4,S=2)",
     "counting(n=2,S=5)",
@@ -307,10 +309,14 @@ def test_machines_need_all_their_bits() -> None:
     mixers = set(ids("mixers")) - {
         "relu_rnn",
         "softmax",
+        "mla",
+        "gated_softmax",
+        "unit_softmax",
         "conv_softmax",
         "hard",
         "top_k",
         "block_sparse",
+        "nsa",
         "fetch",
     }
     limited = [f"{name}(state_bits=500)" for name in sorted(mixers)]
@@ -354,7 +360,7 @@ HOSTILE: list[tuple[str, str, str, str, dict[str, int]]] = [
         "composition_depth",
         f"composition(m={_MIDDLE},n1={_MIDDLE + 2})",
         "linear(state_bits=5)",
-        "C",
+        "chain",
         {"mu0": 0, "x0": _MIDDLE // 3, "x1": _MIDDLE // 3, "Th1": _MIDDLE // 15, "w1": 9, "v": _MIDDLE - 1},
     ),
     *(
@@ -413,21 +419,21 @@ HOSTILE: list[tuple[str, str, str, str, dict[str, int]]] = [
         "composition_depth",
         f"composition(m={_LONG},n1={_LONG},n2={_LONG})",
         "softmax(reply_bits=3),softmax(reply_bits=9)",
-        "D",
+        "three_hops_many_keys",
         dict.fromkeys(("x0", "x1", "x2", "w1", "w2", "Th1", "Th2"), 2**3000),
     ),
     (
         "composition_depth",
         f"composition(m={_LONG},n1={_LONG})",
         "linear(state_bits=5),softmax(reply_bits=3)",
-        "W",
+        "each_w",
         {"mu0": 0, "y": 3, "h": 2**3000, "b": 2**3000},
     ),
     (
         "composition_depth",
         f"composition(m={_LONG},n1={_LONG})",
         "2000*softmax(reply_bits=3)",
-        "C",
+        "chain",
         {"mu0": 0},
     ),
 ]

@@ -11,11 +11,15 @@ import torch
 from fixtures.kernel_damage import damaged, saved
 from fixtures.unchecked import types_unchecked  # noqa: F401
 
+from limen.constructions.cgram_by_chain_of_thought import CgramByChainOfThought
+from limen.constructions.cgram_by_slots import CgramBySlots
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.dyck_by_relu_rnn import DyckByReluRnn
 from limen.constructions.equality_by_hybrid import EqualityByHybrid
 from limen.constructions.eva_by_linear import EvaByLinear
+from limen.constructions.is_tree_by_recurrence import IsTreeByRecurrence
 from limen.constructions.three_sum_by_chain_of_thought import ThreeSumByChainOfThought
+from limen.constructions.three_sum_by_residues import ThreeSumByResidues
 from limen.constructions.turing_by_recurrence import TuringByRecurrence
 from limen.constructions.two_sum_any_by_hybrid import TwoSumAnyByHybrid
 from limen.core.architecture import Architecture
@@ -25,10 +29,12 @@ from limen.core.weights import tensors
 from limen.model.files import written
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, run
+from limen.tasks.cgram import Cgram
 from limen.tasks.composition import Composition
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
 from limen.tasks.eva import Eva
+from limen.tasks.is_tree import IsTree
 from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
@@ -40,11 +46,12 @@ from limen_check.files import Malformed, Refused, Weight
 FORMATS = ("float64", "float32", "bfloat16")
 KINDS: tuple[type[Construction], ...] = (
     EvaByLinear, EqualityByHybrid, TwoSumAnyByHybrid, DyckByReluRnn, TuringByRecurrence,
-    ThreeSumByChainOfThought, CompositionByStack,
+    ThreeSumByChainOfThought, CompositionByStack, CgramByChainOfThought,
+    ThreeSumByResidues, CgramBySlots, IsTreeByRecurrence,
 )  # fmt: skip
 EXAMPLES = [c for kind in KINDS for c in kind.examples()]
-# Numbers below 3: what the rules say of residues says nothing there.
-REFUSED = {"two_sum_any(n=2,M=3)", "two_sum_any(n=8,M=3)"}
+# Two numbers below 3: what the rules say of residues says nothing there.
+REFUSED = {"two_sum_any(n=2,M=3)"}
 SMALL = (
     EvaByLinear(Eva(3)),
     EqualityByHybrid(Equality(2)),
@@ -54,6 +61,10 @@ SMALL = (
     ThreeSumByChainOfThought(ThreeSum(2, 3)),
     CompositionByStack(Composition(m=3), stack="F"),
     CompositionByStack(Composition(m=2, n=(2,)), stack="LF"),
+    CgramByChainOfThought(Cgram(4, 3, 2)),
+    ThreeSumByResidues(ThreeSum(2, 5)),
+    CgramBySlots(Cgram(4, 3, 2), r=3),
+    IsTreeByRecurrence(IsTree(4)),
 )
 
 

@@ -175,16 +175,16 @@ def _underflow(f: Forged, at: Any) -> None:
 
 def _same_place(f: Forged, at: Any) -> None:
     """All places score the same: an average of all brackets of the class."""
-    f.w["0.0.Q"][at["one"], 4 + 3] = 0
+    f.w["0.0.Q"][at["one"], 5 + 3] = 0
 
 
 def _earliest(f: Forged, at: Any) -> None:
-    f.w["0.0.Q"][at["one"], 4 + 3] *= -1
+    f.w["0.0.Q"][at["one"], 5 + 3] *= -1
 
 
 def _place_before_class(f: Forged, at: Any) -> None:
     """Places weigh more than the class of a bracket."""
-    f.w["0.0.Q"][at["one"], 4 + 3] *= 64
+    f.w["0.0.Q"][at["one"], 5 + 3] *= 64
 
 
 def _two_places(f: Forged, at: Any) -> None:
@@ -199,12 +199,12 @@ def _tie(f: Forged, at: Any) -> None:
 
 def _closing_ones_too(f: Forged, at: Any) -> None:
     """The latest bracket of the class, be it open or closed."""
-    f.w["0.0.K"][at["closes"], 4 + 2] = 0
+    f.w["0.0.K"][at["closes"], 5 + 2] = 0
 
 
 def _other_slot(f: Forged, at: Any) -> None:
     """The other class is looked for."""
-    f.w["0.0.K"][:, [4, 5]] = f.w["0.0.K"][:, [5, 4]]
+    f.w["0.0.K"][:, [5, 6]] = f.w["0.0.K"][:, [6, 5]]
 
 
 def _blank_ahead(f: Forged, at: Any) -> None:

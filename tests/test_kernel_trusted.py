@@ -34,8 +34,18 @@ MIXERS = (  # of each rule that is loaded when a mixer or a hint names it, a con
     "eva_by_linear", "counting_by_carry", "dyck_by_relu_rnn", "counting_by_hybrid", "recall_by_convolution",
     "dyck_by_gated_delta", "dyck_by_mamba2", "dyck_by_log_linear", "dyck_by_softmax", "turing_by_recurrence",
     "three_sum_by_chain_of_thought", "sparse_average_by_softmax_linear", "two_sum_by_top_k",
+    "equality_by_wide_softmax",
 )  # fmt: skip
-KINDS = ("bound", "exact_bound", "machine", "fits", "correct_everywhere", *MIXERS)
+KINDS = (
+    "bound",
+    "exact_bound",
+    "exact_ceiling",
+    "table_bound",
+    "machine",
+    "fits",
+    "correct_everywhere",
+    *MIXERS,
+)
 LOADED = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -63,7 +73,7 @@ def case(name: str) -> Case:
         claim, model = correct_everywhere()
         (_, header), (_, packed) = model_files(model)
         return json.dumps(claim).encode(), (header, packed)
-    if name in ("bound", "exact_bound", "machine", "fits"):
+    if name in ("bound", "exact_bound", "exact_ceiling", "table_bound", "machine", "fits"):
         certificate, model = one_of_every_kind()[name]
         return encode(certificate), None if model is None else files_of(OFFER)
     examples = lookup("constructions", name, Construction).examples()

@@ -1,13 +1,16 @@
 """`last_read`: lower states in bits, the last one at any precision."""
 
 import random
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 import pytest
 import torch
+from fixtures.networks import random_model
 from inequalities import EXACT_INEQUALITIES
 
+from limen.coq.forms import claimed, formal, written
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound, encode
 from limen.core.task import Task
@@ -19,6 +22,8 @@ from limen.model.local import Mlp
 from limen.model.model import Frame, Model
 from limen.theorems import Case
 from limen.theorems.last_read import LastRead
+from limen.theorems.last_read.refute import refute
+from limen.witness.wrong_answer import check_wrong_answer
 from limen_check import Malformed, derive
 
 
@@ -86,7 +91,7 @@ def test_a_forged_side_is_refused_and_one_layer_is_not_its_business() -> None:
     bound = LastRead().exact(task, Architecture.parse(stack))
     assert isinstance(bound, ExactBound) and bound.excludes
     says = derive(encode(bound), None).says
-    assert says.endswith("by last_read, proved in prose") and "exact arithmetic" not in says
+    assert says.endswith("by last_read, proved in proofs/last_read.v") and "exact arithmetic" not in says
     with pytest.raises(Malformed, match="the arithmetic of such a bound is exact_last_layer"):
         derive(encode(bound).replace(b"exact_last_layer", b"exact"), None)
     assert not derive(encode(bound).replace(str(bound.has).encode(), str(bound.has - 1).encode()), None).valid
@@ -126,3 +131,54 @@ def test_both_versions_say_the_same_at_many_sizes() -> None:
         stated += 1
         assert (first.has, first.needs, first.unit) == (second.has, second.needs, second.unit), text
     assert stated > 100
+
+
+LOWER = "linear(h=1,d=1,d_k=1,phi=identity,normalise=false,p={p})"
+
+
+@pytest.mark.parametrize("text", ["index(n=40,S=2)", "eva(n=40)", "recall(n=40,V=80)", "two_sum(n=40,M=64)"])
+def test_a_model_is_wrong_on_a_word_that_is_drawn_if_the_bound_excludes_it(text: str) -> None:
+    task = Task.parse(text)
+    few = random_model(f"{LOWER.format(p=8)},gated_delta(h=1,d=2,d_k=2,p=8)", task)
+    witness = refute(task, few)
+    assert witness is not None and check_wrong_answer(witness, few).reason is None
+    enough = random_model(f"{LOWER.format(p=64)},gated_delta(h=1,d=2,d_k=2,p=8)", task)
+    assert refute(task, enough) is None
+    assert refute(task, random_model("gated_delta(h=1,d=2,d_k=2,p=8)", task)) is None  # one layer
+
+
+@pytest.mark.parametrize(
+    ("text", "stack", "proved"),
+    [
+        ("index(n=60,S=2)", "lstm(d=1,p=8),gated_delta(h=1,d=2,d_k=4),affine", True),
+        ("eva(n=60)", "window(h=1,d=1,W=2,p=4),delta(h=2,d=2,d_k=2),affine(norm=true)", True),
+        ("index(n=35,S=2)", "lstm(d=1,p=8),gated_delta(h=1,d=2,d_k=4),affine", False),  # (n+1)^k is more
+        ("recall(n=60,V=120)", "lstm(d=1,p=8),gated_delta(h=1,d=2,d_k=4),affine", False),
+        ("index(n=250,S=2)", "lstm(d=1,p=8),gated_delta(h=1,d=2,d_k=4,c=2),affine", False),
+    ],
+)
+def test_coq_states_it_of_lookups_where_its_rougher_count_does(text: str, stack: str, proved: bool) -> None:
+    bound = LastRead().exact(Task.parse(text), Architecture.parse(stack).reaching(300))
+    assert isinstance(bound, ExactBound) and bound.excludes
+    claim = claimed(bound)
+    assert isinstance(claim, NoStatement) != proved
+    if not isinstance(claim, NoStatement):
+        stated = formal(claim)
+        assert not isinstance(stated, NoStatement) and stated.holds
+        assert "CANNOT with an exact last layer" in written(claim, stated)
+
+
+@pytest.mark.parametrize(("k", "v"), [(0, 3), (1, 3), (2, 3), (1, 4)])
+def test_sets_of_more_words_leave_more_questions_free(k: int, v: int) -> None:
+    """Sauer's lemma, of every set of words: with more than R(k, v) of them, k + 1 places take all values."""
+    words = np.array(list(product((0, 1), repeat=v)))
+    most = sum(comb(v, i) for i in range(k + 1))
+    met = set()
+    for chosen in range(2 ** len(words)):
+        some = words[[chosen >> i & 1 == 1 for i in range(len(words))]]
+        free = any(
+            len({tuple(w) for w in some[:, list(at)]}) == 2 ** (k + 1) for at in combinations(range(v), k + 1)
+        )
+        assert free or len(some) <= most
+        met |= set() if free else {len(some)}
+    assert max(met) == most  # and so many leave fewer

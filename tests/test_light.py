@@ -1,7 +1,7 @@
 """What `pip install limen` brings alone: theory, audit and kernel; running weights takes an extra.
 
-Theorems need no numpy.  Constructions write their weights with it, and a matrix of answers is one of its
-arrays: without it these are left out, and what is not looked at is called incomplete.
+Theorems need no numpy, and most constructions write the same weights without it.  The others, and a matrix of
+answers, which is one of its arrays, are left out, and what is not looked at is called incomplete.
 """
 
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from fixtures.cli import limen
+from fixtures.without import HEAVY, Ended, light
 
 from limen.core.architecture import Architecture
 from limen.core.task import Task
@@ -19,37 +20,25 @@ from limen.decisions.decide import decide
 from limen_check.cannot.logs import Count
 from limen_check.cannot.rows import Task as KernelTask
 
-HEAVY = ("altair", "jaxtyping", "jinja2", "torch", "transformers", "vl_convert")
-WITHOUT = """
-import contextlib, io, json, sys
-calls, absent = json.load(sys.stdin)
+WITHOUT_NUMPY = """
+import sys
 class Without:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in absent:
+        if name.partition(".")[0] == "numpy":
             return None
         return next((s for f in found if (s := f.find_spec(name, path, target)) is not None), None)
 found, sys.meta_path = sys.meta_path, [Without()]
-from limen.cli import main
-ended = []
-for call in calls:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            sys.argv = ["limen", *call]
-            main()
-        except SystemExit as end:
-            ended.append([end.code, out.getvalue(), err.getvalue()])
-json.dump(ended, sys.stdout)
 """
 CONFIG = {"model_type": "gpt_oss", "num_hidden_layers": 4}
 SHOW = ("show", "2*linear(h=1,d=16,p=16),softmax(h=1,d=4)")
 CANNOT = ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)")
 CAN = ("decide", "eva(n=512)", "softmax(h=8,d=128)")
+ANGLES = ("decide", "two_sum(n=4,M=7)", "softmax(h=1,d=1,d_k=3,p=32)")  # by sines
 OPEN = ("decide", "khop(n=9,k=2)", "softmax(h=1,d=4),linear(h=1,d=4)")
 HOPS = ("decide", "composition(m=64,n1=4)", "linear(h=1,d=4),softmax(h=1,d=8)")
 L, F = "linear(h=1,d=4,p=8)", "softmax(h=1,d=4,p=8)"
 COMPOSED = (
-    ("decide", "composition(m=4096,n1=64)", f"2*{F}"),  # route P, two full layers
+    ("decide", "composition(m=4096,n1=64)", f"2*{F}"),  # route pairs, two full layers
     ("decide", "composition(m=4096,n1=16)", f"{L},{F},{L}"),  # A4, a hybrid
     ("decide", "composition(m=2^14,n1=2^12)", f"2*({F}|gated_delta(h=1,d=4,p=8))"),  # W, head-wise
     ("decide", "composition(m=2^20,n1=2^20)", f"2*{F},{L}"),  # B4 and B2
@@ -63,18 +52,9 @@ COMPARED = ("compare", f"{L},{F}", f"2*{F}", "--context", "4096")
 FEW, MANY = ("depth", "3*linear,softmax"), ("depth", "12*(3*gated_delta,softmax)")
 WHOLE, COUNTED = ("bound", "eva(n=64)"), ("bound", "eva(n=4)")
 SIZES = ("--context", "256", "--layers", "2", "--width", "64")
+WAVES = ("design", "--task", "two_sum(M=7)", "--context", "64", "--layers", "1", "--width", "64")
 BUILT, UNBUILT = ("design", "--task", "eva", *SIZES), ("design", "--task", "khop", *SIZES)
 AUDIT = ("audit", "CONFIG", "--context", "4096")
-
-Ended = list[tuple[int, str, str]]
-
-
-def light(*calls: tuple[str, ...], absent: tuple[str, ...] = HEAVY) -> Ended:
-    """Exit code, output and error of each, one after the other in one process that lacks these packages."""
-    asked = json.dumps([calls, absent])
-    done = subprocess.run([sys.executable, "-c", WITHOUT], input=asked, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
 
 
 @pytest.fixture(scope="module")
@@ -109,25 +89,57 @@ def test_the_theory_needs_no_torch_and_says_the_same(config: str) -> None:
 
 @pytest.mark.long
 def test_without_numpy_what_needs_none_is_said_the_same(config: str) -> None:
-    calls = ("list",), SHOW, CANNOT, OPEN, HOPS, FEW, MANY, WHOLE, UNBUILT, AUDIT, REAL, COMPARED, *COMPOSED
+    theory = ("list",), SHOW, CANNOT, CAN, OPEN, HOPS, FEW, MANY, WHOLE
+    calls = *theory, BUILT, UNBUILT, AUDIT, REAL, COMPARED, *COMPOSED
     asked = in_json(config, *calls)
     assert said(light(*asked, absent=(*HEAVY, "numpy"))) == with_all(*asked)
 
 
 @pytest.mark.long
 def test_without_numpy_what_is_left_out_is_called_incomplete_and_never_open() -> None:
-    calls = [(*call, *more) for call in (CAN, COUNTED, BUILT) for more in (("--json",), ())]
+    calls = [(*call, *more) for call in (ANGLES, COUNTED, WAVES) for more in (("--json",), ())]
     can, can_text, bound, bound_text, design, design_text = light(*calls, absent=(*HEAVY, "numpy"))
     verdict = json.loads(can[1])
     assert verdict["verdict"] == "incomplete" and verdict["certificate"] is None
-    left_out = "eva_by_softmax: left out: it needs the package numpy, which is not installed"
+    left_out = "two_sum_by_trigonometry: left out: it needs the package numpy, which is not installed"
     assert left_out in verdict["incomplete"]
-    assert can_text[1].startswith("INCOMPLETE  eva(n=512)")
+    assert can_text[1].startswith("INCOMPLETE  two_sum(n=4,M=7)")
     assert "numpy" in json.loads(bound[1])["incomplete"] and "incomplete: the matrix" in bound_text[1]
     whole = {"open": "open", "can": "incomplete"}
-    known = {stack: whole[verdict] for stack, verdict in front(limen(*BUILT, "--json").stdout)}
+    known = {stack: whole[verdict] for stack, verdict in front(limen(*WAVES, "--json").stdout)}
     assert dict(front(design[1])) == known and "incomplete" in known.values()
     assert "incomplete" in design_text[1]
+
+
+WRITTEN = """
+import hashlib, json
+from limen.core.catalogue import ids, lookup
+from limen.core.construction import Construction
+from limen.model.files import packed
+written = {}
+for name in ids("constructions"):
+    for i, one in enumerate(lookup("constructions", name, Construction).examples()):
+        try:
+            written[f"{name} {i}"] = hashlib.sha256(packed(one.weights())).hexdigest()
+        except ModuleNotFoundError:
+            written[f"{name} {i}"] = None
+print(json.dumps(written))
+"""
+
+
+def test_lists_write_the_bytes_that_numpy_writes_or_say_that_it_is_missing() -> None:
+    hidden = WITHOUT_NUMPY + WRITTEN
+    by_lists, by_numpy = (
+        json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for code in (hidden, WRITTEN)
+    )
+    same = [name for name, digest in by_lists.items() if digest is not None]
+    assert {name: by_lists[name] for name in same} == {name: by_numpy[name] for name in same}
+    left_out = {name.split()[0] for name in by_numpy if name not in same}
+    assert all(by_numpy.values()) and left_out == {
+        "eva_by_random_signs", "index_by_random_signs", "retrieval_by_random_signs",
+        "sparse_average_by_polytope", "sparse_average_by_random_keys", "two_sum_by_trigonometry",
+    }  # fmt: skip
 
 
 def test_deciding_loads_no_room_in_which_models_run() -> None:
@@ -163,7 +175,7 @@ def test_the_search_for_a_flip_counts_the_rows_of_each_cut_once(monkeypatch: pyt
     [
         (("solve", "eva(n=16)"), "torch", "run"),
         (("protocol", "eva(n=4)", "linear(h=1,d=2)"), "torch", "run"),
-        (("table", "--out", "OUT"), "jinja2", "report"),
+        (("table", "--out", "OUT"), "torch", "run"),
     ],
 )
 def test_a_command_that_needs_more_says_what_to_install(

@@ -32,7 +32,8 @@ from limen_check import Malformed, derive
 
 QUESTIONED = """eva(n=1) eva(n=2) eva(n=4) index(n=5,S=2) index(n=3,S=3) recall(n=2,V=4) recall(n=3,V=7,q=2)
 retrieval(n=3,D=2,V=2) retrieval(n=2,D=2,V=3,absent=true) retrieval(n=2,D=2,V=1) nearest_neighbor(n=3,D=2,g=1)
-nearest_neighbor(n=9,D=2,g=1) disjointness(n=4) two_sum(n=4,M=7) two_sum(n=5,M=4) counting(n=5,S=3)
+nearest_neighbor(n=9,D=2,g=1) disjointness(n=4) inner_product(n=4)
+two_sum(n=4,M=7) two_sum(n=5,M=4) counting(n=5,S=3)
 counting(n=3,S=6) three_sum(n=4,M=11) three_sum(n=3,M=20) two_sum_any(n=7,M=9) two_sum_any(n=8,M=20)
 sparse_average(n=6,q=1) sparse_average(n=6,q=3) sparse_average(n=4,q=4) composition(m=3) composition(m=1)
 composition(m=2,n1=2) composition(m=2,n1=2,n2=2) facts(m=2,n1=3)"""
@@ -123,6 +124,8 @@ RECURRENT = [
     "gated_delta(h=2,d=3,d_k=3)",
     "gated_delta(h=1,d=3,d_k=3,c=3)",
     "kda(h=2,d=2,d_k=3)",
+    "retnet(h=2,d=3,d_k=3)",
+    "rwkv7(h=2,d=2,d_k=3)",
     "mamba(d=3,s=2,c=2)",
     "gated_delta(h=1,d=2,d_k=3)|window(h=1,d=2,W=3)",
     "window(h=1,d=2,W=2),delta(h=1,d=2,d_k=4)",
@@ -195,7 +198,7 @@ def test_what_is_not_covered_is_not_refuted() -> None:
 
 
 @pytest.mark.parametrize(("h", "d_k", "V"), [(1, 3, 2), (3, 2, 3), (2, 3, 6), (4, 1, 4)])
-@pytest.mark.parametrize("name", ["linear", "gated_linear", "delta", "gated_delta", "kda"])
+@pytest.mark.parametrize("name", ["linear", "gated_linear", "delta", "gated_delta", "kda", "retnet", "rwkv7"])
 def test_as_many_symbols_as_keys_are_looked_up(name: str, h: int, d_k: int, V: int) -> None:
     """index(n = h·d_k): one-hot keys split over the heads, symbols as points of a circle."""
     n = h * d_k
@@ -483,7 +486,7 @@ def test_both_versions_say_the_same_at_many_sizes() -> None:
         parts = [
             f"linear(h={h},d={d},d_k={k},phi={rng.choice(['identity', 'elu1', 'taylor', 'relu'])}"
             f",normalise={rng.choice(['true', 'false'])})",
-            f"gated_linear(h={h},d={d},d_k={k})",
+            f"{rng.choice(['gated_linear', 'retnet', 'rwkv7'])}(h={h},d={d},d_k={k})",
             f"{rng.choice(['delta', 'gated_delta', 'kda'])}(h={h},d={d},d_k={k},c={c})",
             f"mamba(d={d},s={k},c={c})",
             f"log_linear(h={h},d={d},d_k={k},over={rng.choice(('linear', 'mamba2', 'gated_delta'))}"
@@ -491,6 +494,7 @@ def test_both_versions_say_the_same_at_many_sizes() -> None:
             f"window(h={h},d={d},W={c + 1})",
             f"mamba2(h={h},d={d},s={k})",
             f"linear(state_bits={d})",
+            f"s4d(d={d},s={k})",
         ]
         layers = ["|".join(rng.sample(parts, rng.choice((1, 1, 2)))) for _ in range(rng.choice((1, 1, 1, 2)))]
         stack = Architecture.parse(",".join([*layers, *rng.choice((["affine"], ["affine(norm=true)"], []))]))

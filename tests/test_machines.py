@@ -59,6 +59,7 @@ def weights_of(rows: list[Row], b: int, vocab: int, width: int) -> dict[str, tor
     [
         "equality(n=3)",
         "disjointness(n=3)",
+        "inner_product(n=3)",
         "two_sum(n=3,M=3)",
         "two_sum_any(n=4,M=5)",
         "index(n=3,S=3)",

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from fixtures.cli import limen
 
+import limen as python
+from limen.errors import BadInput
+
 CONFIG = str(Path(__file__).parents[1] / "examples/configs/qwen3_next_80b.json")
 SMALL = ("table", "--row", "linear", "--column", "eva", "--out")
 
@@ -86,3 +89,13 @@ def test_a_mistake_is_one_good_line(
     assert MISTAKES[arguments] in result.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"FILE", "FOLDER"}
     assert (tmp_path / "FILE").read_text() == "hello"
+
+
+@pytest.mark.parametrize("thing", [3, None, 2.5, ["eva"]])
+def test_what_is_no_text_is_one_good_line_in_python_too(thing: object) -> None:
+    with pytest.raises(BadInput, match="is expected, such as") as error:
+        python.show(thing)  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+    if thing is not None:
+        with pytest.raises(BadInput, match="no kind named"):
+            python.list(thing)  # type: ignore[arg-type]

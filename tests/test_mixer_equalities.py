@@ -8,6 +8,7 @@ import torch
 from limen.core.architecture import Architecture
 from limen.core.mixer import Mixer
 from limen.laws.mixer import F64, WIDTH, generic, inputs
+from limen.mixers._delta import unit
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
@@ -16,6 +17,9 @@ from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.lstm import Lstm
 from limen.mixers.mamba2 import Mamba2
+from limen.mixers.nsa import Nsa
+from limen.mixers.retnet import Retnet
+from limen.mixers.rwkv7 import Rwkv7
 from limen.mixers.softmax import Softmax
 
 N = 40
@@ -55,6 +59,47 @@ def test_blocks_of_one_token_all_selected_are_full_attention_whatever_the_gate()
     w = generic(mixer)
     w |= {"PK": torch.ones_like(w["PK"]), "PV": torch.ones_like(w["PV"])}
     assert_equal(mixer.mix(w, x), full.mix(shared(w, full), x))
+
+
+def test_three_branches_that_see_all_tokens_are_full_attention_three_times_over() -> None:
+    """Every block is one token and read, the window is as long as the text, and all gates are 1/2."""
+    mixer, full, x = Nsa(h=4, d=3, kv_heads=2, B=1, k=N, W=N), Softmax(h=4, d=3, kv_heads=2), inputs(2, N)
+    w = generic(mixer)
+    w |= {"PK": torch.ones_like(w["PK"]), "PV": torch.ones_like(w["PV"]), "G": torch.zeros_like(w["G"])}
+    for run in (mixer.mix, mixer.fast, mixer.gathered):
+        assert_equal(run(w, x), 1.5 * full.mix(shared(w, full), x))
+
+
+def test_nsa_token_by_token_and_head_by_head() -> None:
+    """By loops: the heads of a set read the same best block, beside those that are always read."""
+    mixer, x = Nsa(h=4, d=3, kv_heads=2, B=3, k=1, W=2), inputs(N)
+    w, B = generic(mixer), 3
+    q, k, v = mixer.heads(w, x)  # (h, n, d)
+    gates = (x @ w["G"]).sigmoid().unflatten(-1, (3, mixer.h))
+
+    def read(h: int, i: int, tokens: list[int]) -> torch.Tensor:
+        return (k[h, tokens] @ q[h, i]).softmax(-1) @ v[h, tokens]
+
+    for i in (0, 2, 5, 11, N - 1):
+        own, blocks = i // B, [slice(c * B, c * B + B) for c in range((i + 1) // B)]
+        looks, y = torch.zeros(2, len(blocks), dtype=F64), []
+        messages: list[torch.Tensor] = []
+        for h in range(mixer.h):
+            keys = [w["PK"][h // 2] @ k[h, block] for block in blocks]
+            α = (
+                torch.stack([q[h, i] @ key for key in keys]).softmax(-1)
+                if blocks
+                else torch.zeros(0, dtype=F64)
+            )
+            looks[h // 2] += α
+            values = [w["PV"][h // 2] @ v[h, block] for block in blocks]
+            messages.append(sum((a * u for a, u in zip(α, values, strict=True)), torch.zeros(3, dtype=F64)))
+        for h in range(mixer.h):
+            best = max(range(1, own - 1), key=lambda c, h=h: float(looks[h // 2, c]), default=own)
+            seen = [j for j in range(i + 1) if j // B in {0, best, own - 1, own}]
+            branches = messages[h], read(h, i, seen), read(h, i, [j for j in (i - 1, i) if j >= 0])
+            y.append(sum(g * branch for g, branch in zip(gates[i, :, h], branches, strict=True)))
+        assert_equal(mixer.mix(w, x)[i], torch.cat([torch.as_tensor(one) for one in y]) @ w["O"])
 
 
 def test_a_convolution_over_one_token_with_a_kernel_of_ones_is_none() -> None:
@@ -117,6 +162,44 @@ def test_a_gate_of_one_is_no_gate() -> None:
     w["A"] = torch.full_like(w["A"], -1000)  # the rate exp(A) is 0
     for run in (gated_delta.mix, gated_delta.fast):
         assert_equal(run(w, x), delta.mix(shared(w, delta), x))
+
+
+def test_retention_is_a_gate_that_never_moves() -> None:
+    retnet, x = Retnet(h=3, d=3, d_k=5), inputs(2, N)
+    gated = GatedLinear(h=3, d=3, d_k=5)
+    w = generic(retnet)
+    γ = torch.tensor([31 / 32, 63 / 64, 127 / 128], dtype=F64).repeat_interleave(5)
+    fixed = w | {"A": torch.zeros(WIDTH, 15, dtype=F64), "a": γ.logit()}
+    for run in (retnet.mix, retnet.fast):
+        assert_equal(run(w, x), gated.mix(fixed, x))
+
+
+def test_rwkv7_without_removal_is_gated_linear_attention_and_without_fading_linear_attention() -> None:
+    rwkv7, x = Rwkv7(h=2, d=3, d_k=5), inputs(2, N)
+    w = generic(rwkv7)
+    w |= {"x": torch.zeros_like(w["x"]), "l": torch.zeros_like(w["l"]), "T": torch.zeros_like(w["T"])}
+    gated = w | {"A": w["T"], "a": (-w["t"].sigmoid() * math.exp(-0.5)).exp().logit()}
+    for run in (rwkv7.mix, rwkv7.fast):
+        assert_equal(run(w, x), GatedLinear(h=2, d=3, d_k=5).mix(gated, x))
+    w["t"] = torch.full_like(w["t"], -200)
+    plain = Linear(h=2, d=3, d_k=5, phi=parsed("linear(phi=identity)").phi, normalise=False)  # type: ignore[attr-defined]
+    for run in (rwkv7.mix, rwkv7.fast):
+        assert_equal(run(w, x), plain.mix(shared(w, plain), x))
+
+
+def test_rwkv7_with_keys_of_length_one_and_one_rate_for_all_rows_is_the_delta_rule() -> None:
+    """Tokens are unit vectors and rows of W_K have length 1: so do keys; α = ξ = 1, and nothing fades."""
+    rwkv7, delta = Rwkv7(h=2, d=3, d_k=5), parsed("delta(h=2,d=3,d_k=5)")
+    w, x = generic(delta), torch.eye(WIDTH, dtype=F64).repeat(1, N // WIDTH + 1, 1)
+    w["K"] = torch.nn.functional.normalize(w["K"].unflatten(-1, (2, 5)), dim=-1).flatten(-2)
+    one = torch.ones(10, dtype=F64)
+    same = w | {"T": torch.zeros(WIDTH, 10, dtype=F64), "t": -200 * one, "x": one, "l": one}
+    same |= {name: w[name].repeat_interleave(5, -1) for name in "Bb"}
+    same["Q"] = unit((x @ w["Q"]).unflatten(-1, (2, 5))).flatten(-2)[0, :WIDTH]  # `delta` scales q, too
+    for run in (rwkv7.mix, rwkv7.fast):
+        torch.testing.assert_close(
+            run(same, x), delta.mix(w, x), rtol=0, atol=1e-5
+        )  # it adds 10⁻⁶ to lengths
 
 
 def test_rows_that_fade_alike_are_a_gate_of_a_head() -> None:

@@ -20,12 +20,12 @@ MUTANTS = [
     (
         "causality",
         "softmax",
-        "mixers.softmax",
+        "mixers._full",
         "mask gone",
         "scores.masked_fill(future, -math.inf)",
         "scores",
     ),
-    ("values", "softmax", "mixers.softmax", "mask gone", "causal=not self.bidirectional", "causal=False"),
+    ("values", "softmax", "mixers._full", "mask gone", "causal=not self.sees_future", "causal=False"),
     ("causality", "linear", "mixers.linear", "mask gone", "(q @ k.mT).tril() @ v)", "(q @ k.mT) @ v)"),
     (
         "values",
@@ -72,6 +72,25 @@ MUTANTS = [
         "between + since.mT",
         "since.mT",
     ),
+    ("values", "rwkv7", "mixers.rwkv7", "faded first", "r.mT @ (κ @ S)", "r.mT @ (κ @ (g.exp().mT * S))"),
+    ("values", "rwkv7", "mixers.recurrence.erasing_rows", "faded first", "(G - g).exp() * e", "G.exp() * e"),
+    (
+        "values",
+        "retnet",
+        "mixers.retnet",
+        "fades twice",
+        "widened(self.rates(x)).log()",
+        "2 * widened(self.rates(x)).log()",
+    ),
+    ("values", "s4d", "mixers.s4d", "a token late", "p[..., 1:]", "p[..., :-1]"),
+    (
+        "size",
+        "s4d",
+        "mixers.s4d",
+        "real parts alone",
+        "return 2 * self.d * self.s * p",
+        "return self.d * self.s * p",
+    ),
     ("values", "mamba2", "mixers.recurrence.decay", "a token late", "@ causal.tril(-1)", "@ causal"),
     (
         "values",
@@ -100,7 +119,7 @@ MUTANTS = [
         "j < i // self.B",
         "j <= i // self.B",
     ),
-    ("values", "softmax", "mixers.softmax", "the first asks", "x[..., -1:, :] @", "x[..., :1, :] @"),
+    ("values", "softmax", "mixers._full", "the first asks", "last = x[..., -1:, :]", "last = x[..., :1, :]"),
     (
         "values",
         "block_sparse",
@@ -109,6 +128,9 @@ MUTANTS = [
         "x[..., -1:, :], B",
         "x[..., :1, :], B",
     ),
+    ("values", "nsa", "mixers.nsa", "the first asks", "x[..., -1:, :], B", "x[..., :1, :], B"),
+    ("causality", "nsa", "mixers.nsa", "a late block", "pending = (c >= ready)", "pending = (c > ready)"),
+    ("values", "nsa", "mixers.nsa", "a window too wide", "> i - self.W", "> i - self.W - 1"),
     ("values", "top_k", "mixers.top_k", "the first asks", "x[..., -1:, :], I", "x[..., :1, :], I"),
 ]
 

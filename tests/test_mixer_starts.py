@@ -8,6 +8,7 @@ from limen.core.catalogue import identifier, ids
 from limen.core.heads import Headed
 from limen.core.mixer import Mixer
 from limen.core.weights import random_weights
+from limen.mixers.mla import Mla
 
 WIDTH, N = 64, 16
 
@@ -17,13 +18,19 @@ STARTS = [
     "softmax(h=1,d=64)",
     "softmax(h=4,d=16,d_k=8,kv_heads=2)",
     "softmax(h=1,d=16,bidirectional=true)",
+    "unit_softmax(h=2,d=16)",
+    "unit_softmax(h=1,d=8,d_k=64)",
     "hard(h=2,d=16)",
     "fetch(d=16,a=3)",
     "window(h=2,d=16,W=12)",
     "masked_softmax(h=2,d=16,first=2,last=12)",
+    "mla(h=2,d=16)",
+    "mla(h=1,d=16,d_k=32,r=24,d_r=8)",
+    "gated_softmax(h=2,d=16)",
     "conv_softmax(h=2,d=16)",
     "top_k(h=2,d=16)",
     "block_sparse(h=2,d=16)",
+    "nsa(h=2,d=16)",
     "linear(h=2,d=16)",
     "linear(h=2,d=16,phi=relu)",
     "linear(h=2,d=16,phi=exp)",
@@ -35,6 +42,9 @@ STARTS = [
     "gated_delta(h=2,d=16)",
     "gated_delta(h=2,d=16,c=4)",
     "kda(h=2,d=16)",
+    "retnet(h=2,d=16)",
+    "rwkv7(h=2,d=16)",
+    "s4d(d=32,s=16)",
     "log_linear(h=2,d=16,levels=5)",
     "log_linear(h=2,d=16,over=mamba2,levels=5)",
     "log_linear(h=2,d=16,over=gated_delta,levels=5)",
@@ -86,6 +96,9 @@ def test_scores_begin_of_order_one(text: str) -> None:
     mixer = mixer_of(text)
     assert isinstance(mixer, Headed)
     w, x = start(mixer)
+    if isinstance(mixer, Mla):  # as if its keys were projected at once
+        shared = w["R"].unsqueeze(-2).expand(-1, mixer.h, -1)
+        w["K"] = torch.cat([torch.tensordot(w["C"], w["UK"], 1), shared], -1).flatten(-2)
     q = (x @ w["Q"]).unflatten(-1, (-1, mixer.key_size))[:, :, 0]
     k = (x @ w["K"]).unflatten(-1, (-1, mixer.key_size))[:, :, 0]
     assert 0.5 < float((q @ k.mT).var()) < 2

@@ -110,9 +110,9 @@ def _bits(stack: Architecture) -> int:
 
 # Constructions of whose first examples the kernel accepts none: what is argued may be lost.
 ARGUED = {
-    "dyck_by_encoder", "dyck_by_head_wise", "index_by_relu_rnn", "is_tree_by_recurrence",
+    "dyck_by_encoder", "index_by_relu_rnn",
     "is_tree_by_retrieval", "is_tree_by_softmax", "sparse_average_by_polytope",
-    "sparse_average_by_random_keys", "three_sum_by_encoder", "two_sum_by_block_sparse",
+    "sparse_average_by_random_keys", "two_sum_by_block_sparse",
 }  # fmt: skip
 
 
@@ -175,7 +175,8 @@ def test_what_rules_out_a_larger_stack_rules_out_a_smaller_one(draw: Draw) -> No
 # promise ties together (keys of recall, retrieval and cgram), and q of sparse_average, since all places are
 # one count.
 NESTED = {
-    "eva": "n", "index": "nS", "equality": "n", "disjointness": "n", "two_sum": "nM", "three_sum": "nM",
+    "eva": "n", "index": "nS", "equality": "n", "disjointness": "n", "inner_product": "n",
+    "two_sum": "nM", "three_sum": "nM",
     "two_sum_any": "nM", "match3": "nM", "counting": "nS", "sparse_average": "n", "dyck": "nkD",
     "is_tree": "n",
     "turing": "n", "recall": "V", "retrieval": "V", "nearest_neighbor": "n", "composition": "m", "facts": "m",

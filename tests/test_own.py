@@ -1,8 +1,11 @@
 """What is yours, in a file or a package: used like the catalogue's, and only where you ask for it."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
+import zipfile
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
@@ -88,7 +91,7 @@ def test_a_function_at_hand_is_bounded_at_its_hardest_cut() -> None:
             api.bound(lookup, **wrong)
 
 
-@pytest.mark.parametrize(("name", "count"), [("Majority", 9), ("Total", 12), ("MajorityByTotal", 6)])
+@pytest.mark.parametrize(("name", "count"), [("Majority", 9), ("Total", 13), ("MajorityByTotal", 6)])
 def test_the_laws_hold_for_the_example(mine: str, name: str, count: int) -> None:
     done = limen("test", f"{mine}:{name}")
     assert done.returncode == 0 and f"{count} laws, 0 broken" in done.stdout
@@ -161,7 +164,7 @@ def test_no_file_is_run_from_inside_a_certificate_or_a_model(
 def test_a_package_brings_its_own_by_an_entry_point(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = EntryPoints([EntryPoint("majority", "mine:Majority", "limen.tasks")])
     monkeypatch.syspath_prepend(Path.cwd())
-    monkeypatch.setattr(catalogue, "_points", lambda: installed)
+    monkeypatch.setattr(catalogue, "_points", lambda group: installed.select(group=group))
     catalogue._brought.cache_clear()
     try:
         _forget()
@@ -175,6 +178,29 @@ def test_a_package_brings_its_own_by_an_entry_point(mine: str, monkeypatch: pyte
         _forget()
         sys.modules.pop("mine", None)
     assert "majority" not in ids("tasks")
+
+
+@pytest.mark.parametrize("place", ["nowhere", "folder", "package.whl"])
+def test_installed_packages_are_read_only_where_one_may_bring_an_entry(tmp_path: Path, place: str) -> None:
+    files = {
+        "mine.py": EXAMPLE.read_text(encoding="utf-8"),
+        "mine-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n",
+        "mine-1.0.dist-info/entry_points.txt": "[limen.tasks]\nmajority = mine:Majority\n",
+    }
+    (tmp_path / "mine-1.0.dist-info").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "package.whl", "w") as packed:
+        for name in files:
+            packed.write(tmp_path / name, name)
+    code = "import sys; from limen.core.catalogue import ids; print('majority' in ids('tasks'), *sys.modules)"
+    where = {"nowhere": "nowhere", "folder": str(tmp_path), "package.whl": str(tmp_path / place)}[place]
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(
+        run, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": where}
+    )
+    brought, *loaded = done.stdout.split()
+    assert (brought == "True") == ("importlib.metadata" in loaded) == (place != "nowhere")
 
 
 def _forget() -> None:

@@ -183,11 +183,11 @@ def test_whoever_stores_some_values_exactly_stays_below_the_ceiling(n: int, data
 
 
 def test_the_ceiling_is_where_fano_holds_with_equality() -> None:
-    p = ceiling("streaming_state", "eva(n=512)", "linear(h=1,d=8,p=16)")  # 1152 bits for 512·9
-    assert p is not None and abs(float(divergence(arb(p), arb(1) / 512)) - 1152 / 512) < 1e-9
+    p = ceiling("streaming_state", "eva(n=2048)", "linear(h=1,d=8,p=16)")  # 1152 bits for 2048·11
+    assert p is not None and abs(float(divergence(arb(p), arb(1) / 2048)) - 1152 / 2048) < 1e-9
     assert ceiling("streaming_state", "eva(n=487)", "linear(h=1,d=16,p=16)") is None
     at_488 = ceiling("streaming_state", "eva(n=488)", "linear(h=1,d=16,p=16)")
-    assert at_488 is not None and 0.999 < at_488 < 1
+    assert at_488 is not None and 0.997 < at_488 < 1
     # one matrix for 512 of 1000 values: those, and all others right
     levels = ceiling("log_linear_state", "eva(n=1000)", "log_linear(h=1,d=4,p=8)")
     half = ceiling("streaming_state", "index(n=512,S=1000)", "lstm(state_bits=160)")

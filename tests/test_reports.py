@@ -34,12 +34,19 @@ from limen.render import (
     decomposition,
     depth,
     design,
+    export,
     fool,
+    look,
+    outside,
+    probe,
     protocol,
+    serve,
     show,
+    site,
     solve,
     table,
     train,
+    where,
 )
 from limen.render import list as listed
 from limen.render import test as laws
@@ -47,15 +54,19 @@ from limen.render.demo import (
     average,
     concentration,
     hierarchy,
+    indexes,
     machine,
     orthogonal,
+    pictures,
     precision,
     separation,
     sparse,
+    width,
 )
-from limen.render.experiment import run
+from limen.render.experiment import fit, run
 from limen.render.experiment import show as results
 from limen.render.svg import element, save_picture, text
+from limen.render.theorem import theorem
 from limen.training.judged import kept_in
 from limen.training.results import keep
 
@@ -80,6 +91,11 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     ),
     "SeparationReport": (("demo", "separation", "4"), separation.lines_of),
     "ConcentrationReport": (("demo", "concentration", "retrieval(n=16,D=4,V=2)"), concentration.lines_of),
+    "Curves": (("demo", "pictures", "--column", "dyck"), pictures.lines_of),
+    "WhereReport": (("where", "eva", "linear(h=1,d=1,p=2)"), where.lines_of),
+    "ServeReport": (("serve", "--port", "48788", "--for", "1s"), serve.lines_of),
+    "SiteReport": (("site", "OUT/site", "--row", "linear", "--column", "eva"), site.lines_of),
+    "LookReport": (("look", "eva(n=4)", "--input", "1 0 3 2 2"), look.lines_of),
     "PrecisionReport": (("demo", "precision", "--keys", "1"), precision.lines_of),
     "OrthogonalReport": (("demo", "orthogonal", "8", "--gamma", "0.5"), orthogonal.lines_of),
     "ProtocolReport": (("protocol", "eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)"), protocol.lines_of),
@@ -97,6 +113,17 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
         lambda said: [*table.lines_of(said, 112, False), "", f"report: {said.page}"],
     ),
     "FoolReport": (("fool", "OUT/fooled", "eva(n=4)", "--budget", "2s"), fool.lines_of),
+    "ProbeReport": (("probe", "stories15m"), probe.lines_of),
+    "LayersReport": (("probe", "stories15m", "--layers"), probe.layer_lines),
+    "ExportReport": (
+        ("export", "inspect", "OUT/tasks", "--task", "equality", "--contexts", "1"),
+        export.lines_of,
+    ),
+    "CheckpointReport": (
+        ("export", "hf", "OUT/checkpoint", "--task", "eva(n=2)"),
+        export.checkpoint_lines,
+    ),
+    "OutsideReport": (("outside", "--about", "state"), outside.lines_of),
     "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), train.lines_of),
     "GridReport": (
         (
@@ -113,9 +140,12 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
         train.grid_lines,
     ),
     "SweepReport": (("experiment", "run", "neighbors", "--folder", "OUT/runs"), run.lines_of),
+    "FitReport": (("experiment", "fit", "index_length"), fit.lines_of),
     "ResultsReport": (("experiment", "show", "neighbors", "--size", "quick"), results.lines_of),
     "MachineReport": (("demo", "machine", "examples/parity.tm", "--digits", "3"), machine.lines_of),
     "HierarchyReport": (("demo", "hierarchy", "--bits", "30"), hierarchy.lines_of),
+    "IndexesReport": (("demo", "indexes", "-n", "64"), indexes.lines_of),
+    "WidthReport": (("demo", "width", "dyck", "--sizes", "4,6"), width.lines_of),
     "AverageReport": (("demo", "average", "--tokens", "6", "--sets", "1"), average.lines_of),
     "SparseReport": (
         ("demo", "sparse", "two_sum(n=64,M=4096)", "--blocks", "8", "--bits", "4"),
@@ -159,7 +189,9 @@ def test_every_command_has_its_kinds_of_report_and_every_kind_a_command_here() -
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] if kind == "SiteReport" else []) for kind in KINDS]
+)
 def test_json_is_as_its_schema_says_and_holds_all_that_is_shown(kind: str, out: Path) -> None:
     """What is printed for people is drawn from the JSON alone: read back, it gives the same lines."""
     command, lines = KINDS[kind]
@@ -229,7 +261,10 @@ def test_latex_of_every_task_and_of_verdicts_compiles(tmp_path: Path) -> None:
     tables = [api.bound(task).to_latex() for task in ids("tasks")]
     tables += [latex(api.decide(task, stack).report) for task, stack in VERDICTS]
     tables.append(api.table(["linear"], ["eva"]).to_latex())
-    packages = r"\documentclass{article}\usepackage{booktabs,amsmath,amssymb}"
+    tables += [theorem(api.bound(task)) for task in ids("tasks")]
+    tables.append(theorem(api.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4)))
+    packages = r"\documentclass{article}\usepackage{array,booktabs,amsmath,amssymb,amsthm}"
+    packages += r"\newtheorem{theorem}{Theorem}\newtheorem{lemma}{Lemma}"
     body = "\n\n".join(tables)
     (tmp_path / "a.tex").write_text(f"{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n")
     call = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "a.tex"]
@@ -241,7 +276,33 @@ def test_latex_of_every_task_and_of_verdicts_compiles(tmp_path: Path) -> None:
 def test_formulas_are_mathematics_and_not_letters() -> None:
     said = api.bound("two_sum(n=1024,M=4096)").to_latex()
     assert r"\log_{2}(\sum_{s=1}^{\min(t,M)} \binom{M}{s})" in said and "log$" not in said
-    assert r"\texttt{top\_k(h=1,d=4,d\_k=4,k=2" in latex(api.decide(*VERDICTS[-1]).report)
+    sizes = latex(api.decide(*VERDICTS[-1]).report).replace(r"\allowbreak ", "")
+    assert r"\texttt{top\_k(h=1,d=4,d\_k=4,k=2" in sizes
+    assert r"$\lfloor n/B\rfloor  > hk$" in said and "$n > k$" in said
+    assert "$n_{1} = 7$" in latex(api.decide(*VERDICTS[2]).report)
+
+
+def test_a_ceiling_that_is_all_once_written_is_not_said() -> None:
+    said = api.decide("index(n=65537,S=2)", "rwkv7(h=4,d=32)").report
+    assert said.ceiling is not None and 0.999999 < said.ceiling < 1
+    assert "Accuracy" not in latex(said) and "100 %" not in "\n".join(decide.lines_of(said))
+    assert "Accuracy at most & 99.8 " in latex(api.decide("eva(n=488)", "linear(h=1,d=16,p=16)").report)
+
+
+def test_the_signs_of_a_table_for_a_paper_are_explained_below_it() -> None:
+    said = api.table(["linear"], ["eva", "two_sum"]).to_latex()
+    below = said.partition(r"\bottomrule")[2]
+    assert r"$\times$ no weights do it" in below and "$^{*}$ corrects the papers" in below
+    assert "checkmark" not in below, "no sign that does not stand there"
+
+
+def test_a_theorem_for_a_paper_lists_what_its_proof_counts() -> None:
+    text = theorem(api.bound(lambda tokens: int(tokens[:2] == tokens[2:]), cut=2, alphabet=2, length=4))
+    assert text.isascii() and text.count(r"\begin{proof}") == 3
+    assert "$R = 4$" in text and "at least 2 bits" in text and "$01$ & 0 & 1 & 0" in text
+    of_task = theorem(api.bound("eva(n=64)"))
+    assert r"R = n^{t}" in of_task or r"R = n^t" in of_task
+    assert "at least 384 bits" in of_task and "f(0)" in of_task
 
 
 def test_only_some_results_have_latex() -> None:

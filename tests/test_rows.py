@@ -24,6 +24,7 @@ two_sum(n=5,M=5) two_sum_any(n=7,M=4) two_sum_any(n=6,M=6) two_sum_any(n=7,M=3) 
 three_sum(n=6,M=5) three_sum(n=3,M=17) three_sum(n=6,M=3) three_sum(n=6,M=4) three_sum(n=4,M=8)
 sparse_average(n=5,q=4) sparse_average(n=4,q=1) sparse_average(n=4,q=4) counting(n=6,S=2) counting(n=2,S=9)
 dyck(n=10,k=1,D=4) dyck(n=6,k=3,D=3) dyck(n=2,k=2,D=5) dyck(n=8,k=2,D=1) equality(n=5) disjointness(n=3)
+inner_product(n=3) inner_product(n=5)
 turing(n=3) turing(n=7) turing(n=3,program=increment) turing(n=8,program=increment)
 retrieval(n=2,D=2,V=2) retrieval(n=3,D=2,V=2) retrieval(n=2,D=2,V=2,absent=true)
 retrieval(n=2,D=3,V=1,absent=true) retrieval(n=3,D=2,V=1,absent=true) recall(n=2,V=4) recall(n=2,V=4,q=2)
@@ -65,7 +66,8 @@ def test_forests_are_told_apart_by_what_they_connect(n: int, t: int) -> None:
     [
         *((f"eva(n={n})", n, n**n) for n in (2, 3, 4, 5, 6)),
         ("index(n=14,S=2)", 14, 2**14),
-        *((f"{task}(n={n})", n, 2**n) for task in ("equality", "disjointness") for n in (4, 8, 10)),
+        *((f"{task}(n={n})", n, 2**n)
+          for task in ("equality", "disjointness", "inner_product") for n in (4, 8, 10)),
         *((f"two_sum(n={n},M={M})", n, r) for n, M, r in
           [(3, 6, 41), (4, 6, 56), (4, 8, 162), (5, 9, 381), (3, 24, 2324)]),
         *((f"two_sum_any(n={n},M={M})", t, r) for n, t, M, r in
@@ -96,7 +98,8 @@ def test_directions_are_points_without_a_common_divisor(D: int, g: int) -> None:
 
 
 HUGE = """
-eva(n=H) index(n=H,S=H) equality(n=H) disjointness(n=H) composition(m=H) composition(m=H,n1=H,n2=2)
+eva(n=H) index(n=H,S=H) equality(n=H) disjointness(n=H) inner_product(n=H) composition(m=H)
+composition(m=H,n1=H,n2=2)
 facts(m=9,n1=H) two_sum(n=H,M=H) two_sum(n=4000,M=H) two_sum(n=H,M=9) two_sum_any(n=H,M=H)
 two_sum_any(n=3000,M=H) three_sum(n=H,M=H) three_sum(n=3000,M=H) sparse_average(n=H,q=3)
 sparse_average(n=H,q=H) dyck(n=H,k=H,D=H) dyck(n=H,k=1,D=H) dyck(n=H,k=2,D=3) counting(n=H,S=H)

@@ -21,23 +21,23 @@ from limen_check.cannot import architecture as architectures
 @pytest.mark.parametrize(
     ("text", "pattern", "route"),
     [
-        ("composition(m=13,n1=1)", "F", "A1"),
+        ("composition(m=13,n1=1)", "F", "one_layer"),
         ("composition(m=12,n1=1)", "F", None),
-        ("facts(m=13,n1=1)", "F", "A1"),
-        ("composition(m=13)", "F", "A1"),
+        ("facts(m=13,n1=1)", "F", "one_layer"),
+        ("composition(m=13)", "F", "one_layer"),
         ("composition(m=12)", "F", None),
-        ("composition(m=2,n1=7,n2=1)", "F", "A1"),
-        ("composition(m=98,n1=1)", "LF", "A2"),
+        ("composition(m=2,n1=7,n2=1)", "F", "one_layer"),
+        ("composition(m=98,n1=1)", "LF", "linear_full"),
         ("composition(m=97,n1=1)", "LF", None),
-        ("composition(m=16,n1=11)", "FL", "A3"),
-        ("composition(m=2048,n1=256)", "LFL", "A4"),
-        ("composition(m=262144,n1=256)", "FF", "B1"),
-        ("composition(m=166,n1=42)", "FF", "B3"),
-        ("composition(m=262144,n1=256)", "FFLLLL", "B4"),
+        ("composition(m=16,n1=11)", "FL", "full_linear"),
+        ("composition(m=2048,n1=256)", "LFL", "linear_full_linear"),
+        ("composition(m=262144,n1=256)", "FF", "two_full_by_groups"),
+        ("composition(m=166,n1=42)", "FF", "two_full_average"),
+        ("composition(m=262144,n1=256)", "FFLLLL", "two_full_linear_by_pairs"),
         ("composition(m=262144,n1=256)", "LFF", None),
         ("composition(m=262144,n1=256)", "FLF", None),
-        ("composition(m=262144,n1=256,n2=1)", "FF", "B1"),
-        ("composition(m=5665,n1=11998,n2=26)", "LFLFL", "E"),
+        ("composition(m=262144,n1=256,n2=1)", "FF", "two_full_by_groups"),
+        ("composition(m=5665,n1=11998,n2=26)", "LFLFL", "three_hops_one_key"),
         ("composition(m=5665,n1=11998,n2=26)", "FFF", None),
         ("composition(m=262144)", "LF", None),
         ("composition(m=262144)", "FL", None),
@@ -50,12 +50,24 @@ def test_the_examples_of_small_layers(text: str, pattern: str, route: str | None
 @pytest.mark.parametrize(
     ("text", "architecture", "route"),
     [
-        ("composition(m=7)", "softmax(reply_bits=10)|linear(state_bits=9)", "A1"),  # 19 < 7·log₂7 = 19.7
+        (
+            "composition(m=7)",
+            "softmax(reply_bits=10)|linear(state_bits=9)",
+            "one_layer",
+        ),  # 19 < 7·log₂7 = 19.7
         ("composition(m=7)", "softmax(reply_bits=10)|linear(state_bits=10)", None),
-        ("composition(m=98,n1=1)", f"linear(state_bits=80),softmax({SMALL})|linear(state_bits=80)", "A2"),
-        ("composition(m=16,n1=11)", f"softmax({SMALL})|linear(state_bits=80),linear(state_bits=80)", "A3"),
+        (
+            "composition(m=98,n1=1)",
+            f"linear(state_bits=80),softmax({SMALL})|linear(state_bits=80)",
+            "linear_full",
+        ),
+        (
+            "composition(m=16,n1=11)",
+            f"softmax({SMALL})|linear(state_bits=80),linear(state_bits=80)",
+            "full_linear",
+        ),
         ("composition(m=11585,n1=22)", "2*(softmax(reply_bits=19)|linear(state_bits=15))", None),
-        ("composition(m=16,n1=9)", f"softmax({SMALL}),linear(state_bits=0)", "A1"),
+        ("composition(m=16,n1=9)", f"softmax({SMALL}),linear(state_bits=0)", "one_layer"),
     ],
 )
 def test_parts_side_by_side_are_read_the_way_round_that_says_more(
@@ -127,7 +139,7 @@ def test_no_ceiling_is_known_for_other_stacks(pattern: str) -> None:
 def test_a_ceiling_speaks_of_all_inputs_and_not_of_those_with_fixed_tables() -> None:
     case = Case(Composition(10**6, (10**6, 1)), stack("FF", SMALL))
     assert ceiling(case) is None
-    assert any(each.route == "B3" and each.sizes == {"hops": 2} for each in candidates(case))
+    assert any(each.route == "two_full_average" and each.sizes == {"hops": 2} for each in candidates(case))
 
 
 # --- The formulas, by hand
@@ -138,18 +150,42 @@ T = Composition(100, (30,))
 @pytest.mark.parametrize(
     ("task", "pattern", "S", "route", "sizes", "has", "entries"),
     [
-        (T, "F", (), "A1", {}, 30 * 7, 30 * 100),
-        (T, "LF", (90,), "A2", {"Th": 54}, 90 + 30 * 7, 30 * 54),  # 100·2^-0.9 = 53.6
-        (T, "FL", (9,), "A3", {"x0": 20, "x1": 4}, 7 * (30 + 20) + 4 * 9, 30 * 80),
-        (T, "FL", (9,), "A3", {"x0": 60, "x1": 2}, 7 * (30 + 60) + 2 * 9, 30 * 100),
-        (T, "LFL", (5, 9), "A4", {"x0": 20, "x1": 9, "Th": 40}, 5 + 7 * 20 * 31 + 9 * 9, 30 * 40),
-        (T, "LFL", (5, 10**6), "A4", {"x0": 20, "x1": 9, "Th": 40}, 10**6 + 5 + 7 * (620 + 900), 30 * 40),
-        (T, "FF", (), "B1", {"x0": 40, "y": 10, "b": 8, "J": 71}, 7 * (30 * 11 + 100 + 320), 30 * 71),
+        (T, "F", (), "one_layer", {}, 30 * 7, 30 * 100),
+        (T, "LF", (90,), "linear_full", {"Th": 54}, 90 + 30 * 7, 30 * 54),  # 100·2^-0.9 = 53.6
+        (T, "FL", (9,), "full_linear", {"x0": 20, "x1": 4}, 7 * (30 + 20) + 4 * 9, 30 * 80),
+        (T, "FL", (9,), "full_linear", {"x0": 60, "x1": 2}, 7 * (30 + 60) + 2 * 9, 30 * 100),
+        (
+            T,
+            "LFL",
+            (5, 9),
+            "linear_full_linear",
+            {"x0": 20, "x1": 9, "Th": 40},
+            5 + 7 * 20 * 31 + 9 * 9,
+            30 * 40,
+        ),
+        (
+            T,
+            "LFL",
+            (5, 10**6),
+            "linear_full_linear",
+            {"x0": 20, "x1": 9, "Th": 40},
+            10**6 + 5 + 7 * (620 + 900),
+            30 * 40,
+        ),
+        (
+            T,
+            "FF",
+            (),
+            "two_full_by_groups",
+            {"x0": 40, "y": 10, "b": 8, "J": 71},
+            7 * (30 * 11 + 100 + 320),
+            30 * 71,
+        ),
         (
             T,
             "FFL",
             (9,),
-            "B2",
+            "two_full_linear",
             {"x0": 60, "x1": 3, "w1": 4, "Th": 30},
             7 * (4 + 4 * 60 + 2 * 180 + 100) + 3 * 9,
             4 * 30,
@@ -158,7 +194,7 @@ T = Composition(100, (30,))
             T,
             "FFL",
             (9,),
-            "B4",
+            "two_full_linear_by_pairs",
             {"w1": 4, "h": 60, "b": 50, "x": 27},  # 60·26 < 50(60 - 28) ≤ 60·27
             7 * (4 + 1 + 2 * 59 + 50) + 7 * (4 + 27) + 27 * 9,
             4 * 27,
@@ -167,7 +203,7 @@ T = Composition(100, (30,))
             Composition(100, (30, 5)),
             "LFLFL",
             (5, 2, 9),
-            "E",
+            "three_hops_one_key",
             {"x1": 60, "x2": 3, "w1": 20, "w2": 4, "Th": 200},
             5 + 2 + 7 * (81 + 60 * 100 + 3 * 20 * 100 + 60 * 81) + (60 * 2 + 1) * 4 + 1 + 180 * 9,
             4 * 200,
@@ -176,7 +212,7 @@ T = Composition(100, (30,))
             Composition(100, (30, 5)),
             "LFLFL",
             (5, 2, 9),
-            "D",
+            "three_hops_many_keys",
             {"x0": 2, "x1": 60, "x2": 3, "w1": 20, "w2": 4, "Th1": 30, "Th2": 200},
             5 + 2 + 7 * (2 * 81 + 80 * 120 + 120 + 100 * 60 + 3000 + 2 * 20 * 100) + 180 * 11 + 1,
             4 * 200,
@@ -185,7 +221,7 @@ T = Composition(100, (30,))
             Composition(100, (30, 5)),
             "FLF",
             (2,),
-            "D",
+            "three_hops_many_keys",
             {"x0": 2, "x1": 60, "x2": 3, "w1": 20, "w2": 4, "Th1": 30, "Th2": 200},
             2 + 7 * (2 * 81 + 80 * 120 + 100 + 2 * 59 + 3000 + 2 * 20 * 30) + 180 * 2 + 1,
             4 * 200,
@@ -219,19 +255,19 @@ def test_ceilings_by_hand() -> None:
         assert isinstance(sides, Accuracy) and 1 / N1 < sides.ceiling < 1
         return sides.ceiling
 
-    p = accuracy("F", (), "F_average")
+    p = accuracy("F", (), "one_layer_average")
     assert d(p, 1 / N1) == pytest.approx(70 / m)
-    p = accuracy("FL", (500,), "FL_average")
+    p = accuracy("FL", (500,), "full_linear_average")
     assert d(p, 1 / N1) == pytest.approx((70 * (300 + (3 * m + 1) / 2) + 500) / N1)
-    p = accuracy("FL", (5,), "FL_average")
+    p = accuracy("FL", (5,), "full_linear_average")
     assert d(p, 1 / N1) == pytest.approx((70 * (300 + 1) + 5 * m) / N1)
-    p = accuracy("LF", (500,), "LF_average", c4=24)
+    p = accuracy("LF", (500,), "linear_full_average", c4=24)
     heavy = (500 / m + math.log2(math.e) / math.e) / 6
     assert d(p - heavy, 1 / N1) == pytest.approx(500 / N1 + 70 * 64 / m)
-    p = accuracy("LF", (500,), "LF_average")
-    independent = stated(task, budget("F", 71), "F_average")  # 500/n1 + 70 is a little more than 71
+    p = accuracy("LF", (500,), "linear_full_average")
+    independent = stated(task, budget("F", 71), "one_layer_average")  # 500/n1 + 70 is a little more than 71
     assert isinstance(independent, Accuracy) and d(p, independent.ceiling) < 500 / m * 1.02
-    p = accuracy("FF", (), "B3")
+    p = accuracy("FF", (), "two_full_average")
     v = total_variation(arb(70) / m)
     assert d(p - v, 1 / N1) == pytest.approx(70 * (3 * m - 1 + 2 * n1) / N1)
 
@@ -239,92 +275,140 @@ def test_ceilings_by_hand() -> None:
 @pytest.mark.parametrize(
     ("task", "architecture", "route", "sizes", "reason"),
     [
-        ("eva(n=9)", "softmax(h=1,d=4)", "A1", {}, "about composition"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4,bidirectional=true)", "A1", {}, "come later"),
-        ("composition(m=9,n1=1)", "block_sparse(h=1,d=4)", "A1", {}, "no fixed size"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4),linear(h=1,d=4)", "A1", {}, "before or after"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "A1", {}, "before or after"),
-        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "A1", {}, "one full layer"),
-        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "A1", {"hops": 3}, "only 2 tables"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4)", "A1", {"Th": 3}, "free sizes"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "A2", {}, "Th"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "A2", {"Th": 0}, "at least 1"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "A2", {"Th": 9}, "not kept"),
-        ("composition(m=9)", "linear(h=1,d=4),softmax(h=1,d=4)", "A2", {"Th": 1}, "one hop"),
-        ("composition(m=9)", "linear(h=1,d=4),softmax(h=1,d=4)", "LF_average", {}, "one hop"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "LF_average", {"c4": 99}, "2m"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4),linear(h=1,d=4)", "A2", {"Th": 1}, "before it"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "A3", {"x0": 1, "x1": 1}, "no linear"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "FL_average", {}, "no linear"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4)", "A3", {"x0": 10, "x1": 1}, "at most m"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4)", "A4", {"x0": 10, "x1": 9, "Th": 1}, "at most m"),
-        ("composition(m=9,n1=1)", "softmax(h=1,d=4)", "A4", {"x0": 9, "x1": 1, "Th": 9}, "not covered"),
-        ("composition(m=9,n1=1,n2=1)", "softmax(h=1,d=4)", "A3", {"x0": 1, "x1": 1}, "two tables"),
-        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "B1", {"x0": 9, "y": 3, "b": 4, "J": 1}, "y·b"),
-        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "B1", {"x0": 2, "y": 3, "b": 2, "J": 1}, "y ≤ x0"),
-        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "B1", {"x0": 9, "y": 3, "b": 3, "J": 9}, "not kept"),
+        ("eva(n=9)", "softmax(h=1,d=4)", "one_layer", {}, "about composition"),
+        ("composition(m=9,n1=1)", "softmax(h=1,d=4,bidirectional=true)", "one_layer", {}, "come later"),
+        ("composition(m=9,n1=1)", "block_sparse(h=1,d=4)", "one_layer", {}, "no fixed size"),
+        ("composition(m=9,n1=1)", "softmax(h=1,d=4),linear(h=1,d=4)", "one_layer", {}, "before or after"),
+        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "one_layer", {}, "before or after"),
+        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "one_layer", {}, "one full layer"),
+        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4)", "one_layer", {"hops": 3}, "only 2 tables"),
+        ("composition(m=9,n1=1)", "softmax(h=1,d=4)", "one_layer", {"Th": 3}, "free sizes"),
+        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "linear_full", {}, "Th"),
+        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "linear_full", {"Th": 0}, "at least 1"),
+        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "linear_full", {"Th": 9}, "not kept"),
+        ("composition(m=9)", "linear(h=1,d=4),softmax(h=1,d=4)", "linear_full", {"Th": 1}, "one hop"),
+        ("composition(m=9)", "linear(h=1,d=4),softmax(h=1,d=4)", "linear_full_average", {}, "one hop"),
+        (
+            "composition(m=9,n1=1)",
+            "linear(h=1,d=4),softmax(h=1,d=4)",
+            "linear_full_average",
+            {"c4": 99},
+            "2m",
+        ),
+        ("composition(m=9,n1=1)", "softmax(h=1,d=4),linear(h=1,d=4)", "linear_full", {"Th": 1}, "before it"),
+        (
+            "composition(m=9,n1=1)",
+            "linear(h=1,d=4),softmax(h=1,d=4)",
+            "full_linear",
+            {"x0": 1, "x1": 1},
+            "no linear",
+        ),
+        ("composition(m=9,n1=1)", "linear(h=1,d=4),softmax(h=1,d=4)", "full_linear_average", {}, "no linear"),
+        ("composition(m=9,n1=1)", "softmax(h=1,d=4)", "full_linear", {"x0": 10, "x1": 1}, "at most m"),
+        (
+            "composition(m=9,n1=1)",
+            "softmax(h=1,d=4)",
+            "linear_full_linear",
+            {"x0": 10, "x1": 9, "Th": 1},
+            "at most m",
+        ),
+        (
+            "composition(m=9,n1=1)",
+            "softmax(h=1,d=4)",
+            "linear_full_linear",
+            {"x0": 9, "x1": 1, "Th": 9},
+            "not covered",
+        ),
+        ("composition(m=9,n1=1,n2=1)", "softmax(h=1,d=4)", "full_linear", {"x0": 1, "x1": 1}, "two tables"),
+        (
+            "composition(m=9,n1=1)",
+            "2*softmax(h=1,d=4)",
+            "two_full_by_groups",
+            {"x0": 9, "y": 3, "b": 4, "J": 1},
+            "y·b",
+        ),
+        (
+            "composition(m=9,n1=1)",
+            "2*softmax(h=1,d=4)",
+            "two_full_by_groups",
+            {"x0": 2, "y": 3, "b": 2, "J": 1},
+            "y ≤ x0",
+        ),
+        (
+            "composition(m=9,n1=1)",
+            "2*softmax(h=1,d=4)",
+            "two_full_by_groups",
+            {"x0": 9, "y": 3, "b": 3, "J": 9},
+            "not kept",
+        ),
         (
             "composition(m=100,n1=30)",  # ten groups of four tokens keep 80·2^(-7/40) = 70.9 values
             "2*softmax(reply_bits=7)",
-            "B1",
+            "two_full_by_groups",
             {"x0": 45, "y": 10, "b": 8, "J": 72},
             "not kept",
         ),
         (
             "composition(m=100,n1=30)",  # as by hand above, but one value more
             "2*softmax(reply_bits=7),linear(state_bits=9)",
-            "B4",
+            "two_full_linear_by_pairs",
             {"w1": 4, "h": 60, "b": 50, "x": 28},
             "x values are not possible",
         ),
         (
             "composition(m=100,n1=30)",
             "2*softmax(reply_bits=7),linear(state_bits=9)",
-            "B4",
+            "two_full_linear_by_pairs",
             {"w1": 4, "h": 101, "b": 50, "x": 27},
             "h ≤ m",
         ),
         (
             "composition(m=100,n1=30,n2=5)",  # 100·2^-2 values are kept
             "linear(state_bits=200),softmax(reply_bits=7),softmax(reply_bits=7)",
-            "E",
+            "three_hops_one_key",
             {"x1": 26, "x2": 3, "w1": 20, "w2": 4, "Th": 200},
             "x1 values are not kept",
         ),
         (
             "composition(m=100,n1=30,n2=5)",
             "softmax(reply_bits=7),linear(state_bits=20),softmax(reply_bits=7)",
-            "E",
+            "three_hops_one_key",
             {"x1": 60, "x2": 3, "w1": 3, "w2": 4, "Th": 200},
             "Th values are not covered",
         ),
         (
             "composition(m=100,n1=30,n2=5)",  # as by hand above, but with ten times the state
             "softmax(reply_bits=7),linear(state_bits=20),softmax(reply_bits=7)",
-            "D",
+            "three_hops_many_keys",
             {"x0": 2, "x1": 60, "x2": 3, "w1": 20, "w2": 4, "Th1": 30, "Th2": 200},
             "Th2 values are not covered",
         ),
         (
             "composition(m=100,n1=30,n2=5)",
             "linear(state_bits=200),softmax(reply_bits=7),softmax(reply_bits=7)",
-            "D",
+            "three_hops_many_keys",
             {"x0": 2, "x1": 60, "x2": 3, "w1": 20, "w2": 4, "Th1": 30, "Th2": 200},
             "Th1 values are not covered",
         ),
-        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4),linear(h=1,d=4)", "B3", {}, "no linear"),
-        ("composition(m=9,n1=1)", "linear(h=1,d=4),2*softmax(h=1,d=4)", "B3", {}, "can be done"),
+        ("composition(m=9,n1=1)", "2*softmax(h=1,d=4),linear(h=1,d=4)", "two_full_average", {}, "no linear"),
+        (
+            "composition(m=9,n1=1)",
+            "linear(h=1,d=4),2*softmax(h=1,d=4)",
+            "two_full_average",
+            {},
+            "can be done",
+        ),
         (
             "composition(m=9,n1=3)",
             "2*softmax(h=1,d=4)",
-            "B2",
+            "two_full_linear",
             {"x0": 9, "x1": 1, "w1": 4, "Th": 1},
             "w1 ≤ n1",
         ),
         (
             "composition(m=9,n1=3)",
             "2*softmax(h=1,d=4)",
-            "B2",
+            "two_full_linear",
             {"x0": 9, "x1": 9, "w1": 1, "Th": 5},
             "not covered",
         ),
@@ -338,8 +422,8 @@ def test_nothing_is_said_where_a_hypothesis_fails(
 
 
 def test_nothing_is_said_of_chains_of_thought() -> None:
-    case = Case(Composition(12, (1,)), stack("F", SMALL), steps=1, route="A1")
-    assert isinstance(SHARP["A1"](case), NoStatement)
+    case = Case(Composition(12, (1,)), stack("F", SMALL), steps=1, route="one_layer")
+    assert isinstance(SHARP["one_layer"](case), NoStatement)
     assert list(candidates(case)) == [] and ceiling(case) is None
 
 
@@ -348,18 +432,18 @@ def test_a_convolution_on_the_queries_is_a_recurrence_before_the_layer(
 ) -> None:
     """Such a layer does one hop, and two hops are excluded as for a recurrence before it."""
     architecture = stack("F", SMALL)
-    assert cannot("composition(m=96,n1=1)", architecture) == "A1"
+    assert cannot("composition(m=96,n1=1)", architecture) == "one_layer"
     monkeypatch.setattr(Part, "query_state_bits", property(lambda part: 160 if part.full else None))
     monkeypatch.setattr(architectures.Part, "shift", lambda part: 160 if part.full else 0)
     assert cannot("composition(m=98)", architecture) is None
-    assert cannot("composition(m=98,n1=1)", architecture) == "A2"
+    assert cannot("composition(m=98,n1=1)", architecture) == "linear_full"
     assert cannot("composition(m=97,n1=1)", architecture) is None
 
 
 def test_absurd_sizes_are_answered_at_once() -> None:
-    assert cannot(f"composition(m={10**300},n1=1)", stack("LF", SMALL)) == "A2"
-    assert cannot(f"composition(m={10**300},n1=1)", stack("LFL", SMALL)) == "A4"
-    assert cannot(f"composition(m={10**400},n1={10**400})", stack("F", SMALL)) == "A1"
+    assert cannot(f"composition(m={10**300},n1=1)", stack("LF", SMALL)) == "linear_full"
+    assert cannot(f"composition(m={10**300},n1=1)", stack("LFL", SMALL)) == "linear_full_linear"
+    assert cannot(f"composition(m={10**400},n1={10**400})", stack("F", SMALL)) == "one_layer"
     assert (
         cannot(f"composition(m={10**400},n1={10**400})", stack("LFL", SMALL)) is None
     )  # beyond floats: open

@@ -136,7 +136,7 @@ def test_what_a2_fixes_decides_the_output(seed: int) -> None:
                 ledger.outputs[g, w] = talk.output
             ledgers.append(ledger)
         agreed += decided(ledgers)
-        assert ledgers[0].counted(5, 7) == has(TWO, budget("LF", 5, 7), "A2", Th=1)
+        assert ledgers[0].counted(5, 7) == has(TWO, budget("LF", 5, 7), "linear_full", Th=1)
     assert agreed > 50
 
 
@@ -154,7 +154,7 @@ def test_what_a3_fixes_decides_the_output(seed: int) -> None:
             ledger.outputs[g, z_0, w] = talk.output
         ledgers.append(ledger)
     assert decided(ledgers) > 50
-    assert ledgers[0].counted(5, 7) == has(TWO, budget("FL", 5, 7), "A3", x0=2, x1=2)
+    assert ledgers[0].counted(5, 7) == has(TWO, budget("FL", 5, 7), "full_linear", x0=2, x1=2)
 
 
 @SEEDS
@@ -186,7 +186,9 @@ def test_what_a4_fixes_decides_the_output(seed: int, early: bool) -> None:
             ledgers.append(ledger)
         agreed += decided(ledgers)
         β, S = (1, 1000) if early else (5, 7)
-        assert ledgers[0].counted(β, S) == has(TWO, budget("LFL", β, S, S), "A4", x0=2, x1=2, Th=1)
+        assert ledgers[0].counted(β, S) == has(
+            TWO, budget("LFL", β, S, S), "linear_full_linear", x0=2, x1=2, Th=1
+        )
     assert agreed > 50
 
 
@@ -221,7 +223,7 @@ def test_what_b1_fixes_decides_the_output(seed: int) -> None:
             ledger.reply("w again", w, z_0, says=net.run(f, g, (z_0,), (w,)).replies[1, W, 0])
         ledgers.append(ledger)
     assert decided(ledgers) > 20
-    assert ledgers[0].counted(5, 0) == has(TWO, budget("FF", 5), "B1", x0=2, y=2, b=2, J=1)
+    assert ledgers[0].counted(5, 0) == has(TWO, budget("FF", 5), "two_full_by_groups", x0=2, y=2, b=2, J=1)
 
 
 @SEEDS
@@ -243,7 +245,9 @@ def test_what_b2_fixes_decides_the_output(seed: int) -> None:
             ledger.state(g, says=talk.states[2, Z])
         ledgers.append(ledger)
     assert decided(ledgers) > 20
-    assert ledgers[0].counted(5, 7) == has(TWO, budget("FFL", 5, 7), "B2", x0=2, x1=2, w1=2, Th=1)
+    assert ledgers[0].counted(5, 7) == has(
+        TWO, budget("FFL", 5, 7), "two_full_linear", x0=2, x1=2, w1=2, Th=1
+    )
 
 
 @SEEDS
@@ -349,4 +353,4 @@ def test_what_d_fixes_decides_the_output(layers: str, seed: int) -> None:
     S = (7,) * len(linear)
     fixed = 5 * len(ledgers[0].replies) + 7 * (len(before) + 4 + 4) + 1
     sizes = {"x0": 2, "x1": 2, "x2": 2, "w1": 1, "w2": 1, "Th1": 1, "Th2": 1}
-    assert fixed == has(THREE, budget(layers, 5, *S), "D", **sizes)
+    assert fixed == has(THREE, budget(layers, 5, *S), "three_hops_many_keys", **sizes)

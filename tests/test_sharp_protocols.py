@@ -53,27 +53,27 @@ def log_uniform(rng: np.random.Generator, most: int) -> int:
 
 
 FREE = {
-    "A1": (),
-    "A2": ("Th",),
-    "A3": ("x0", "x1"),
-    "A4": ("x0", "x1", "Th"),
-    "B1": ("x0", "y", "b", "J"),
-    "B2": ("x0", "x1", "w1", "Th"),
-    "B3": (),
-    "B4": ("w1", "h", "b", "x"),
-    "E": ("x1", "x2", "w1", "w2", "Th"),
-    "D": ("x0", "x1", "x2", "w1", "w2", "Th1", "Th2"),
-    "F_average": (),
-    "LF_average": ("c4",),
-    "FL_average": (),
+    "one_layer": (),
+    "linear_full": ("Th",),
+    "full_linear": ("x0", "x1"),
+    "linear_full_linear": ("x0", "x1", "Th"),
+    "two_full_by_groups": ("x0", "y", "b", "J"),
+    "two_full_linear": ("x0", "x1", "w1", "Th"),
+    "two_full_average": (),
+    "two_full_linear_by_pairs": ("w1", "h", "b", "x"),
+    "three_hops_one_key": ("x1", "x2", "w1", "w2", "Th"),
+    "three_hops_many_keys": ("x0", "x1", "x2", "w1", "w2", "Th1", "Th2"),
+    "one_layer_average": (),
+    "linear_full_average": ("c4",),
+    "full_linear_average": (),
 }
 ABOUT = {
-    "F": ("A1", "A3", "A4", "F_average"),
-    "LF": ("A2", "A4", "LF_average"),
-    "FL": ("A3", "A4", "FL_average"),
-    "LFL": ("A4",),
-    "FF": ("B1", "B2", "B3", "B4"),
-    "FFL": ("B2", "B4"),
+    "F": ("one_layer", "full_linear", "linear_full_linear", "one_layer_average"),
+    "LF": ("linear_full", "linear_full_linear", "linear_full_average"),
+    "FL": ("full_linear", "linear_full_linear", "full_linear_average"),
+    "LFL": ("linear_full_linear",),
+    "FF": ("two_full_by_groups", "two_full_linear", "two_full_average", "two_full_linear_by_pairs"),
+    "FFL": ("two_full_linear", "two_full_linear_by_pairs"),
 }
 
 
@@ -109,7 +109,7 @@ def test_protocols_for_three_tables_are_never_excluded() -> None:
         ]:
             architecture = budget(pattern, β, *S)
             for _ in range(4):
-                for route in ("D", "E"):
+                for route in ("three_hops_many_keys", "three_hops_one_key"):
                     sizes = {name: log_uniform(rng, 2**10) for name in FREE[route]}
                     assert not excluded(stated(task, architecture, route, **sizes))
             assert cannot(str(task), architecture) is None
@@ -140,7 +140,7 @@ def test_the_best_of_all_codes_stays_below_the_ceiling(m: int, n1: int, β: int)
     right = (rows[:, None] == rows).sum(-1)
     codes = itertools.combinations(range(1, len(rows)), 2**β - 1)  # 0 is in, by symmetry
     best = max(right[:, (0, *code)].max(1).mean() / m for code in codes)
-    sides = stated(Composition(m, (n1,)), budget("F", β), "F_average")
+    sides = stated(Composition(m, (n1,)), budget("F", β), "one_layer_average")
     assert isinstance(sides, Accuracy) and best <= sides.ceiling < 1
 
 
@@ -205,8 +205,10 @@ def test_a_bound_for_two_tables_is_one_for_more() -> None:
     architecture = stack("FFL", SMALL)
     two = next(candidates(Case(Composition(2**18, (256,)), architecture)))
     for n in [(256, 1), (256, 9), (256, 2, 3)]:
-        more = Case(Composition(2**18, n), architecture, route="B2", sizes={**two.sizes, "hops": 2})
-        assert SHARP["B2"](more) == SHARP["B2"](two)
+        more = Case(
+            Composition(2**18, n), architecture, route="two_full_linear", sizes={**two.sizes, "hops": 2}
+        )
+        assert SHARP["two_full_linear"](more) == SHARP["two_full_linear"](two)
 
 
 @pytest.mark.parametrize("name", ids("mixers"))

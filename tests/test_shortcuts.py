@@ -26,6 +26,7 @@ CEILINGS: dict[str, float] = {
     "eva(n=16)": 0.10,
     "facts(m=8,n1=2)": 0.12,
     "index(n=20,S=8)": 0.53,
+    "inner_product(n=16)": 0.56,
     "is_tree(n=12)": 0.54,
     "khop(n=24,k=2,S=4)": 0.54,
     "match3(n=8,M=512)": 0.60,

@@ -55,7 +55,7 @@ def test_a_certificate_with_negative_steps_is_refused() -> None:
     task, stack = "composition(m=64,n1=16)", "3*softmax(h=1,d=64)"
     way = verdict(task, stack).evidence
     assert way is not None and isinstance(way.certificate, Fits)
-    forged = Bound(task=task, architecture=stack, theorem="composition_depth", steps=-9, route="C")
+    forged = Bound(task=task, architecture=stack, theorem="composition_depth", steps=-9, route="chain")
     for sizes in ({"mu0": 0, "x0": 1, "v": 1, "hops": 1}, {"hops": 2, "mu0": 0, "y": 1, "h": 1, "b": 1}):
         with pytest.raises(BadInput, match="steps must be 0 or more"):
             refused(msgspec.structs.replace(forged, sizes=sizes, needs_bits=6, has_bits=0))
@@ -85,13 +85,15 @@ def test_the_sentence_of_a_bound_names_its_steps_and_its_free_sizes(tmp_path: Pa
     case = ("composition(m=4096,n1=64)", "softmax(reply_bits=19)", "--steps", "1")
     shown = limen("decide", *case, "--save", str(path)).stdout
     assert shown.startswith("CANNOT") and "with 1 step of chain of thought" in shown
-    assert "inequality W at mu0 = 0, mu1 = 1, y = " in shown
+    assert "inequality each_w at mu0 = 0, mu1 = 1, y = " in shown
     checked = limen("check", str(path)).stdout
     assert "with 1 step of chain of thought" in checked
-    assert "by composition_depth/W, b=4096, h=4096, mu0=0, mu1=1, y=1, proved in proofs/each_w.v" in checked
+    assert (
+        "by composition_depth/each_w, b=4096, h=4096, mu0=0, mu1=1, y=1, proved in proofs/each_w.v" in checked
+    )
 
 
-@pytest.mark.parametrize("mixer", ["conv_softmax", "block_sparse", "top_k"])
+@pytest.mark.parametrize("mixer", ["conv_softmax", "block_sparse", "nsa", "top_k"])
 def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> None:
     """`conv_softmax(reply_bits=R)` lost its convolution: a hop, and the state at each border."""
     said = "passes more than its replies to later tokens: give its sizes h, d, "
@@ -115,7 +117,8 @@ def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> N
 
 
 GATED = (
-    "kda gated_delta delta gated_linear mamba mamba2 lstm relu_rnn log_linear top_k conv_softmax block_sparse"
+    "kda gated_delta delta gated_linear mamba mamba2 lstm relu_rnn log_linear top_k conv_softmax "
+    "block_sparse nsa retnet rwkv7 s4d mla"
 )
 
 

@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from limen.core.highest import highest
 from limen.laws.mixer import F64, generic, gradients_of_the_fast_form_are_those_of_the_definition, inputs
-from limen.mixers import block_sparse, top_k
+from limen.mixers import block_sparse, nsa, top_k
 from limen.mixers._chosen import attend_chosen, block_dots, dots, leading
 from limen.mixers._masked import attend
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.mixers.top_k import TopK
 
 SPARSE = [*BlockSparse.examples(), *TopK.examples(), BlockSparse(h=2, d=3, B=4, k=9), TopK(h=2, d=3, k=50)]
+SPARSE += [*Nsa.examples(), Nsa(h=4, d=3, kv_heads=2, B=4, k=9)]
 each = pytest.mark.parametrize("mixer", SPARSE, ids=str)
 
 
@@ -24,11 +26,12 @@ each = pytest.mark.parametrize("mixer", SPARSE, ids=str)
     n=st.integers(1, 70), batch=st.lists(st.integers(1, 2), max_size=2).map(tuple), rows=st.integers(1, 80)
 )
 def test_what_is_gathered_is_what_is_masked(
-    mixer: BlockSparse | TopK, n: int, batch: tuple[int, ...], rows: int
+    mixer: BlockSparse | Nsa | TopK, n: int, batch: tuple[int, ...], rows: int
 ) -> None:
     w, x = generic(mixer), inputs(*batch, n)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_sparse, "_ROWS", rows)
+        patch.setattr(nsa, "_ROWS", rows)
         patch.setattr(top_k, "_HELD", rows * math.prod(batch) * n)
         patch.setattr(top_k, "_READ", rows)
         found = mixer.gathered(w, x)
@@ -36,10 +39,11 @@ def test_what_is_gathered_is_what_is_masked(
 
 
 @each
-def test_so_are_the_gradients(mixer: BlockSparse | TopK, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (block_sparse, top_k):
+def test_so_are_the_gradients(mixer: BlockSparse | Nsa | TopK, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (block_sparse, nsa, top_k):
         monkeypatch.setattr(module, "_GATHER", 0)
-    monkeypatch.setattr(block_sparse, "_ROWS", 16)
+    for blocks in (block_sparse, nsa):
+        monkeypatch.setattr(blocks, "_ROWS", 16)
     monkeypatch.setattr(top_k, "_HELD", 16)
     monkeypatch.setattr(top_k, "_READ", 4)
     gradients_of_the_fast_form_are_those_of_the_definition(mixer)
@@ -47,7 +51,7 @@ def test_so_are_the_gradients(mixer: BlockSparse | TopK, monkeypatch: pytest.Mon
 
 @each
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
-def test_gathering_takes_any_float_type(mixer: BlockSparse | TopK, dtype: torch.dtype) -> None:
+def test_gathering_takes_any_float_type(mixer: BlockSparse | Nsa | TopK, dtype: torch.dtype) -> None:
     w, x = generic(mixer, dtype=dtype), inputs(2, 40, dtype=dtype)
     y = mixer.gathered(w, x)
     assert y.dtype == dtype and bool(y.isfinite().all())

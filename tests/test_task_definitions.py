@@ -50,6 +50,7 @@ DEFINITIONS: dict[str, tuple[Callable[[tuple[int, ...]], int], list[Iterable[int
     ),
     "equality(n=5)": (lambda x: x[:5] == x[5:], [range(2)] * 10),
     "disjointness(n=5)": (lambda x: not any(x[i] * x[i + 5] for i in range(5)), [range(2)] * 10),
+    "inner_product(n=5)": (lambda x: sum(x[i] * x[i + 5] for i in range(5)) % 2, [range(2)] * 10),
     "dyck(n=8,k=2,D=2)": (lambda x: is_dyck(x, 2, 2), [range(4)] * 8),
     "dyck(n=10,k=1,D=3)": (lambda x: is_dyck(x, 1, 3), [range(2)] * 10),
     "sparse_average(n=4,q=2)": (
@@ -179,6 +180,7 @@ def words(alphabet: int, length: int) -> list[tuple[int, ...]]:
             (f"two_sum(n={n},M={M})", words(M, n), words(M, 1), sum(comb(M, s) for s in range(1, n + 1)))
             for n, M in ((3, 6), (4, 6), (4, 8))  # 41, 56, 162
         ),
+        *((f"inner_product(n={n})", words(2, n), words(2, n), 2**n) for n in (4, 6)),
         ("counting(n=5,S=3)", words(3, 5), list(product(range(3), range(1, 6))), comb(7, 2)),
         ("counting(n=6,S=4)", words(4, 6), list(product(range(4), range(1, 7))), comb(9, 3)),
         *(

@@ -19,6 +19,7 @@ KEY = re.compile(r"\[([a-z]+\d{4}[a-z0-9]*)\]")
 
 # Where the numbers of a theorem are counted again, over all inputs, protocols or networks of a small size.
 BRUTE_FORCE = {
+    "biased_read": ["test_counted_reads.py::test_a_norm_and_a_bias_answer_in_no_more_ways_than_are_counted"],
     "block_cut": ["test_block_theorems.py::test_there_are_as_many_rows_as_the_inequality_counts"],
     "block_labels": ["test_block_theorems.py::test_cosines_are_counted_by_brute_force"],
     "block_messages": ["test_sparse_theorems.py::test_no_protocol_beats_the_bound_with_positions"],
@@ -41,6 +42,9 @@ BRUTE_FORCE = {
         "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed",
         "test_one_layer_theorems.py::test_sets_are_told_apart_by_one_token_that_makes_a_triple",
         "test_one_layer_theorems.py::test_pairs_with_one_answer_cross_to_another",
+    ],
+    "relu_read": [
+        "test_counted_reads.py::test_relus_of_few_numbers_are_answered_in_no_more_ways_than_are_counted"
     ],
     "separate_tokens": [
         "test_one_layer_theorems.py::test_the_values_of_one_player_are_told_apart_by_the_keys_of_the_other"

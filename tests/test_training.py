@@ -17,6 +17,7 @@ from limen.model.files import load
 from limen.model.predictor import answers_of
 from limen.training.adamw import AdamW
 from limen.training.against import hardest, proposer
+from limen.training.curriculum import enlarged, smaller
 from limen.training.experiment import spec_of
 from limen.training.forward import logits_at_the_end, streams
 from limen.training.judged import kept_in
@@ -24,7 +25,6 @@ from limen.training.lesson import lesson_for
 from limen.training.limits import limits
 from limen.training.pupil import Pupil
 from limen.training.query import query
-from limen.training.rounded import Rounding
 from limen.training.run import RunResult, _pupil, run
 from limen.training.spec import Spec, written
 from limen.training.start import frame_of, started
@@ -62,7 +62,7 @@ def test_an_easy_task_is_learned_and_a_run_is_repeated_to_the_last_bit() -> None
 def test_a_result_is_read_back_as_it_was_written() -> None:
     result, _ = run(msgspec.structs.replace(EASY, steps=1, shifts=True))
     assert msgspec.json.decode(msgspec.json.encode(result), type=RunResult) == result
-    assert set(result.shifts) == {"permutation", "two symbols", "sorted", "needle", "hard"}
+    assert set(result.shifts) == {"Zipf", "permutation", "two symbols", "sorted", "needle", "hard"}
 
 
 def test_the_name_of_a_run_is_what_was_said_and_a_new_default_does_not_change_it() -> None:
@@ -106,39 +106,6 @@ def test_the_rate_warms_up_and_falls_to_a_twentieth() -> None:
     assert rates[0] == pytest.approx(EASY.rate / 40, rel=1e-3) and max(rates) == rates[39]
     assert all(a >= b for a, b in pairwise(rates[39:]))
     assert rates[-1] == pytest.approx(EASY.rate / 20, rel=1e-2)
-
-
-def test_states_are_rounded_to_p_bits_where_they_cross_the_cut() -> None:
-    spec = Spec(
-        task="index(n=6,S=4)", architecture="linear(h=1,d=2,p=2)", start="lookup", width=16, hidden=16
-    )
-    pupil = pupil_of(spec)
-    tokens = torch.as_tensor(pupil.lesson.batch(np.random.default_rng(0), 200, False).tokens)
-    state, _ = pupil.model.absorb(tokens[:, :6])
-    assert pupil.rounding is not None
-    rounded = pupil.rounding(state, learn=True).layers[0][0].S  # (rows, h, r, e)
-    numbers = rounded.flatten(1).mT
-    assert all(2 <= len(number.unique()) <= 4 for number in numbers[:-1]), "the normaliser may be constant"
-    pupil.model.weights["0.0.K"].requires_grad_()
-    pupil.loss(pupil.lesson.batch(np.random.default_rng(1), 20, False)).backward()
-    assert pupil.model.weights["0.0.K"].grad.abs().sum() > 0  # type: ignore[union-attr]
-    with pytest.raises(BadInput, match="p is for fixed-size states"):
-        Rounding(pupil_of(msgspec.structs.replace(spec, architecture="softmax(h=1,d=2,p=4)")).model)
-
-
-def test_a_question_after_the_cut_sees_the_rounded_state_alone() -> None:
-    """Two texts whose states get the same codes get the same answers."""
-    spec = Spec(
-        task="index(n=6,S=4)", architecture="linear(h=1,d=1,p=1)", start="lookup", width=16, hidden=16
-    )
-    pupil = pupil_of(spec)
-    tokens = np.hstack([np.random.default_rng(0).integers(4, size=(300, 6)), np.full((300, 1), 3)])
-    answers = pupil.answers(tokens)
-    state, _ = pupil.model.absorb(torch.as_tensor(tokens[:, :6]))
-    assert pupil.rounding is not None
-    codes = pupil.rounding(state, learn=False).layers[0][0].S.flatten(1)
-    by_code = {tuple(code): answer for code, answer in zip(codes.tolist(), answers.tolist(), strict=True)}
-    assert len(by_code) <= 4 and [by_code[tuple(c)] for c in codes.tolist()] == answers.tolist()
 
 
 def test_a_cell_is_provable_only_below_the_bound() -> None:
@@ -185,6 +152,41 @@ def test_every_hop_may_be_asked_for() -> None:
     assert float(pupil.loss(batch)) > float(alone) + 1
     with pytest.raises(BadInput, match=r"index\(n=6,S=4\) has no hops that could be asked for"):
         pupil_of(msgspec.structs.replace(EASY, hops=True))
+
+
+def test_a_share_of_what_mixers_write_is_dropped_in_training_alone() -> None:
+    spec = Spec(task="index(n=6,S=4)", architecture="softmax(h=1,d=8)", width=16, hidden=16, dropout=0.25)
+    pupil, y = pupil_of(spec), torch.ones(400, 50)
+    dropped = pupil._dropped(y)
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.75])
+    assert float((dropped == 0).float().mean()) == pytest.approx(0.25, abs=0.01)
+    assert torch.equal(dropped, pupil_of(spec)._dropped(y)), "drawn by its seed"
+    batch = pupil.lesson.batch(np.random.default_rng(0), 8, False)
+    first, second = (pupil.logits(batch, learn=False)[0] for _ in range(2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, pupil.logits(batch, learn=True)[0])
+    with pytest.raises(BadInput, match="dropout must be at least 0 and below 1, got 1"):
+        msgspec.structs.replace(spec, dropout=1.0)
+
+
+def test_a_curriculum_trains_the_first_rows_of_the_same_weights() -> None:
+    spec = Spec(task="index(n=8,S=4)", architecture="softmax(h=1,d=8)", width=16, hidden=16)
+    large, small = (pupil_of(msgspec.structs.replace(spec, task=f"index(n={n},S=4)")) for n in (8, 4))
+    begun = smaller(large.model, small.model.frame)
+    rows = large.model.weights["embedding.place.key"]
+    assert torch.equal(begun.weights["embedding.place.key"], rows[:4])
+    begun.weights["embedding.place.key"].add_(1)
+    after = enlarged(large.model, begun).weights["embedding.place.key"]
+    assert torch.equal(after[:4], rows[:4] + 1) and torch.equal(after[4:], rows[4:])
+    with pytest.raises(BadInput, match="must be smaller sizes of the task"):
+        smaller(small.model, large.model.frame)
+    taught = msgspec.structs.replace(
+        spec, curriculum=("index(n=2,S=4)", "index(n=4,S=4)"), steps=12, every=2, judged=64
+    )
+    result, _ = run(taught)
+    assert result.measurement.steps <= 12 and [step for step, _, _ in result.curve][:6] == [0, 2, 4, 4, 6, 8]
+    with pytest.raises(BadInput, match="curriculum goes with neither first nor against"):
+        msgspec.structs.replace(taught, against="hardest")
 
 
 def test_whoever_trains_against_the_hardest_is_shown_inputs_with_the_least_lead() -> None:

@@ -1,6 +1,7 @@
-"""Our recurrences against transformers' torch code: the same weights, the same input, the same output.
+"""Our mixers against transformers' torch code: the same weights, the same input, the same output.
 
-transformers computes parts in float32 whatever it is given, so these agree to float32's precision.
+transformers computes parts of recurrences in float32 whatever it is given: they agree to that precision;
+its attention is compared in float64, with the gradients.
 """
 
 import inspect
@@ -9,11 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from limen.laws.mixer import WIDTH, generic, inputs
+from limen.laws.mixer import F64, WIDTH, generic, inputs
 from limen.mixers.gated_delta import GatedDelta
+from limen.mixers.gated_softmax import GatedSoftmax
 from limen.mixers.kda import Kda
 from limen.mixers.mamba import Mamba
 from limen.mixers.mamba2 import Mamba2
+from limen.mixers.mla import Mla
 
 pytestmark = [pytest.mark.hf, pytest.mark.filterwarnings("ignore")]
 F32 = torch.float32
@@ -135,3 +138,72 @@ def test_mamba2_is_that_of_transformers(mixer: Mamba2, n: int) -> None:
     )
     for run in (mixer.mix, mixer.fast):
         assert_close(run(w, x), theirs(x))
+
+
+Weights = dict[str, Tensor]
+
+
+def assert_same_attention(
+    mixer: Mla | GatedSoftmax, theirs: torch.nn.Module, named: Weights, w: Weights
+) -> None:
+    """Outputs and gradients in float64; `named` are their weights, made of ours, and nothing is rotated."""
+    for n in (1, 7, 33, 100):
+        x, direction = inputs(2, n).requires_grad_(), inputs(2, n, seed=3)
+        turns = torch.ones(1, n, 2, dtype=F64), torch.zeros(1, n, 2, dtype=F64)
+        of_theirs = {f"{name}.weight": v.T for name, v in named.items()}
+        z, _ = torch.func.functional_call(theirs, of_theirs, (x, turns, None))
+        for run in (mixer.mix, mixer.fast):
+            y = run(w, x)
+            torch.testing.assert_close(y, z, rtol=0, atol=1e-10)
+            ours, its = (
+                torch.autograd.grad((out * direction).sum(), [x, *w.values()], retain_graph=True)
+                for out in (y, z)
+            )
+            for a, b in zip(ours, its, strict=True):
+                torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("mixer", [Mla(h=3, d=4, d_k=6, r=5, d_r=2), Mla(h=2, d=4)], ids=str)
+def test_mla_is_that_of_deepseek_v3(mixer: Mla) -> None:
+    """With nothing in place of the norm of the latent, which our mixer leaves out, as it does rotations."""
+    from transformers import DeepseekV3Config
+    from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+
+    config = DeepseekV3Config(
+        hidden_size=WIDTH, num_attention_heads=mixer.h, num_key_value_heads=mixer.h, q_lora_rank=None,
+        kv_lora_rank=mixer.latent, qk_rope_head_dim=mixer.shared, qk_nope_head_dim=mixer.own,
+        v_head_dim=mixer.d, attn_implementation="sdpa",
+    )  # fmt: skip
+    theirs = DeepseekV3Attention(config, layer_idx=0).double()
+    theirs.kv_a_layernorm = torch.nn.Identity()
+    w = {name: part.requires_grad_() for name, part in generic(mixer).items()}
+    named = {
+        "q_proj": w["Q"] * mixer.key_size**0.5,  # they scale scores by d_k^-½
+        "kv_a_proj_with_mqa": torch.cat([w["C"], w["R"]], -1),
+        "kv_b_proj": torch.cat([w["UK"], w["UV"]], -1).flatten(-2),  # of each head the key, then the value
+        "o_proj": w["O"],
+    }
+    assert_same_attention(mixer, theirs, named, w)
+
+
+@pytest.mark.parametrize("mixer", [GatedSoftmax(h=2, d=2), GatedSoftmax(h=6, d=2, kv_heads=2)], ids=str)
+def test_gated_softmax_is_that_of_qwen3_next(mixer: GatedSoftmax) -> None:
+    """With nothing in place of the norms of queries and keys."""
+    from transformers import Qwen3NextConfig
+    from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
+
+    config = Qwen3NextConfig(
+        hidden_size=WIDTH, num_attention_heads=mixer.h, num_key_value_heads=mixer.kv_sets, head_dim=mixer.d,
+        attn_implementation="sdpa",
+    )  # fmt: skip
+    theirs = Qwen3NextAttention(config, layer_idx=0).double()
+    theirs.q_norm = theirs.k_norm = torch.nn.Identity()
+    w = {name: part.requires_grad_() for name, part in generic(mixer).items()}
+    q, gate = (part.unflatten(-1, (mixer.h, mixer.d)) for part in (w["Q"] * mixer.d**0.5, w["G"]))
+    named = {
+        "q_proj": torch.cat([q, gate], -1).flatten(-2),
+        "k_proj": w["K"],
+        "v_proj": w["V"],
+        "o_proj": w["O"],
+    }
+    assert_same_attention(mixer, theirs, named, w)

@@ -28,6 +28,7 @@ SIZES: dict[str, dict[str, tuple[object, ...]]] = {
     "index": {"n": (1, 2, 3, 4), "S": (2, 3, 4, 8, 9)},
     "equality": {"n": (1, 2, 3, 4)},
     "disjointness": {"n": (1, 2, 3, 4)},
+    "inner_product": {"n": (1, 2, 3, 4)},
     "two_sum": {"n": (1, 2, 3, 4), "M": (3, 4, 5, 8, 9)},
     "three_sum": {"n": (2, 3, 4), "M": (3, 4, 5)},
     "two_sum_any": {"n": (2, 3, 4, 5), "M": (3, 4, 5, 7)},
@@ -82,7 +83,7 @@ def wrong(said: Answer, possible: bool) -> bool:
 
 RECURRENCES = [
     "lstm", "relu_rnn", "linear", "gated_linear", "delta", "gated_delta", "kda", "mamba", "mamba2", "window",
-    "masked_softmax", "log_linear",
+    "masked_softmax", "log_linear", "retnet", "rwkv7", "s4d",
 ]  # fmt: skip
 
 

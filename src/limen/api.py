@@ -30,14 +30,21 @@ if TYPE_CHECKING:
     from limen.commands.decide import decide as decide
     from limen.commands.depth import depth as depth
     from limen.commands.design import design as design
+    from limen.commands.export import export as export
     from limen.commands.fool import fool as fool
     from limen.commands.list import list as list
+    from limen.commands.look import look as look
+    from limen.commands.outside import outside as outside
+    from limen.commands.probe import probe as probe
     from limen.commands.protocol import protocol as protocol
+    from limen.commands.serve import serve as serve
     from limen.commands.show import show as show
+    from limen.commands.site import site as site
     from limen.commands.solve import solve as solve
     from limen.commands.table import table as table
     from limen.commands.test import test as test
     from limen.commands.train import train as train
+    from limen.commands.where import where as where
 
     check, check_folder = checked, all_checked
 

@@ -22,7 +22,7 @@ class DoesNotHold(Exception):
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """The error for an unknown name, with the nearest known name and all known names."""
     known = sorted(known)
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(str(name), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return BadInput(f"no {kind} named {name!r}{hint} Known: {', '.join(known) or 'none'}")
 

@@ -19,7 +19,7 @@ from limen_check.files import OTHERS, Malformed, Refused, Stopped, claimed, mode
 from limen_check.record import entered, recorded
 
 RUN = ("run", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")  # not here
-ALONE = ("bound", "exact_bound", "machine")  # about no weights
+ALONE = ("bound", "exact_bound", "exact_ceiling", "table_bound", "machine")  # about no weights
 
 
 class Checked(NamedTuple):  # what was derived from a certificate; or that it was not, and why
@@ -77,11 +77,16 @@ def derive(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
 def _derived(c: dict[str, Any], files: tuple[bytes, bytes] | None) -> str:
     """What is derived, by the rules for this kind of certificate: no others are loaded."""
     kind: str = c["kind"]
-    if kind == "exact_bound":
-        from limen_check.cannot.exact import check_exact
+    if kind in ("exact_bound", "exact_ceiling"):
+        from limen_check.cannot.exact import check_exact, check_exact_ceiling
 
         entered(check_exact)
-        return check_exact(c)
+        return check_exact(c) if kind == "exact_bound" else check_exact_ceiling(c)
+    if kind == "table_bound":
+        from limen_check.cannot.table import check_table
+
+        entered(check_table)
+        return check_table(c)
     if kind in ALONE:
         from limen_check.cannot.bound import check_bound, check_machine
 

@@ -4,7 +4,6 @@ JSON is UTF-8, without floats, without a key given twice, not nested deeper than
 tensors of a safetensors file, all float64 or, where a rule speaks of them, all float32; every byte of it
 is accounted for."""
 
-import hashlib
 import json
 import re
 import sys
@@ -34,6 +33,11 @@ _COUNTED = {"unit": str, "needs": int, "has": int}  # of a bound that counts som
 _KINDS: dict[str, dict[str, Any]] = {
     "bound": _CLAIM | _BOUND | _SIDES,
     "exact_bound": _CLAIM | {"architecture": str, "theorem": str, "arithmetic": str} | _COUNTED,
+    "exact_ceiling": _CLAIM
+    | {"architecture": str, "theorem": str, "arithmetic": str, "ceiling": str, "distribution": str},
+    "table_bound": _CLAIM
+    | {"architecture": str, "theorem": str, "steps": int, "alphabet": int, "needs_bits": int, "has_bits": int}
+    | {"prefixes": [[int]], "suffixes": [[int]], "answers": [[int]]},
     "machine": _CLAIM | {"architecture": str, "bits": int},
     "solves": _CLAIM | _WEIGHTS,
     "fits": _CLAIM | _WEIGHTS | {"architecture": str},
@@ -192,6 +196,8 @@ def model(header: bytes, packed: bytes, precision: str = "float64") -> Model:
     if isinstance(h["embedding"], dict):
         typed(h["embedding"], _CODES, "model.json: embedding")
     length = len(header).to_bytes(8, "little")  # where one file ends is a part of what is meant
+    import hashlib  # it loads OpenSSL, for this one sum
+
     return Model(h, _tensors(packed, precision), hashlib.sha256(length + header + packed).hexdigest())
 
 

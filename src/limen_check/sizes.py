@@ -37,6 +37,7 @@ _TASKS = {
     "two_sum_any": _Sizes({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M)),
     "equality": _Sizes({"n": 1}, lambda n: (n, 2 * n, 2)),
     "disjointness": _Sizes({"n": 1}, lambda n: (n, 2 * n, 2)),
+    "inner_product": _Sizes({"n": 1}, lambda n: (n, 2 * n, 2)),
     "counting": _Sizes({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1))),
     "sparse_average": _Sizes({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), lambda n, q: q <= n),
     "dyck": _Sizes({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), lambda n, k, D: n % 2 == 0),

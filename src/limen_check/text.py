@@ -14,7 +14,7 @@ from limen_check.files import BITS, DIGITS, Malformed, expect
 _CHARACTERS, _LAYERS, _NESTED, _SIDE_BY_SIDE = 1 << 16, 4096, 32, 64
 _FOLDED, TIMES = 1024, "*"  # layers in a row from which on they are counted, under a key that no text has
 _RECURRENT = {"linear", "gated_linear", "delta", "gated_delta", "kda", "mamba", "mamba2", "lstm"}
-_RECURRENT |= {"relu_rnn", "log_linear"}
+_RECURRENT |= {"relu_rnn", "log_linear", "retnet", "rwkv7", "s4d"}
 Value = int | bool | str
 
 

@@ -18,6 +18,7 @@ from inequalities import (
     log_linear_state,
     one_layer_cut,
     one_sum,
+    relu_read,
     separate_tokens,
     softmax_read,
     sparse_average_width,
@@ -52,7 +53,9 @@ INEQUALITIES: dict[str, Callable[[Case], Sides | Accuracy | NoStatement]] = {
 EXACT_INEQUALITIES: dict[str, Callable[[Case], Sides | NoStatement]] = {
     "last_read": last_read.inequality,
     "linear_read": linear_read.inequality,
+    "biased_read": relu_read.biased,
     "one_sum": one_sum.inequality,
+    "relu_read": relu_read.inequality,
     "softmax_read": softmax_read.inequality,
 }  # of theorems about exact arithmetic, whose bounds are of another kind
 

@@ -12,6 +12,7 @@ from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
+from limen.tasks.cgram import Cgram
 from limen.tasks.composition import Composition
 from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
@@ -82,7 +83,7 @@ def pairs(task: Task, B: int) -> WholeBlocks | NoStatement:
 
 def rows(task: Task, B: int, k: int | None = None) -> WholeBlocks | NoStatement:
     """Inputs with one last token for all; of a graph, k of the vertices are roots."""
-    family = _family(task, B, k)
+    family = _grams(task, B) if isinstance(task, Cgram) else _family(task, B, k)
     if isinstance(family, WholeBlocks) and family.blocks < 1:
         return NoStatement(f"{task}: what Alice holds does not fill a block of {B} tokens")
     return family
@@ -126,3 +127,12 @@ def _family(task: Task, B: int, k: int | None) -> WholeBlocks | NoStatement:
             a = task.N(max(task.L - 2, 0)) // B
             return WholeBlocks(a, "N_{L-1}^(B⌊N_{L-2}/B⌋)", power_bits((task.N(task.L - 1), a * B)))
     return NoStatement(f"no hard inputs of {identifier(task)} in whole blocks are known")
+
+
+def _grams(task: Cgram, B: int) -> WholeBlocks | NoStatement:
+    """Every second block is hers and begins with a value, V ways or, if c = 2, all but the gram itself."""
+    if task.V == 2 or task.c - 1 > B:
+        return NoStatement(f"{task}: it needs a third symbol, and blocks that hold the gram")
+    a = task.n // B // 2
+    values = task.V - 1 if task.c == 2 else task.V
+    return WholeBlocks(2 * a, "V^⌊n/2B⌋, of V-1 symbols if c = 2", power_bits((values, a)))

@@ -1,6 +1,6 @@
 r"""Composition by any stack, with or without chain of thought: the inequalities of `composition_depth`.
 
-The letters, the routes C, W, P and H and the size `hops` are explained in
+The letters, the routes chain, W, P and H and the size `hops` are explained in
 src/limen/theorems/composition_depth/levels.py; here in balls, not in integers.
 """
 
@@ -46,7 +46,7 @@ def inequality(case: Case) -> Sides | Accuracy | NoStatement:
 
 @dataclass(frozen=True)
 class Chain:
-    """The sizes of route C at a task; w[0] = 1, Θ[0] = x_0, and Θ need not be complete."""
+    """The sizes of route chain at a task; w[0] = 1, Θ[0] = x_0, and Θ need not be complete."""
 
     task: Composition
     bits: Levels
@@ -123,14 +123,14 @@ def _scheme_c(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sid
 
 def _each_w(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
     if task.L != 2:
-        return NoStatement(f"the route W is about two hops, not {task.L}")
+        return NoStatement(f"the route each_w is about two hops, not {task.L}")
     read = _read(sizes, found, 2, ["y", "h", "b"])
     if isinstance(read, NoStatement):
         return read
     (β_0, β_1), (ω_0, ω_1), (σ_0, σ_1) = read
     y, h, b, n_1 = sizes["y"], sizes["h"], sizes["b"], task.n[0]
     if β_1:
-        return NoStatement("the route W needs that nothing reads the softmax components of level 1")
+        return NoStatement("the route each_w needs that nothing reads the softmax components of level 1")
     if y * h > task.m or y * b > task.m:
         return NoStatement("it needs y·h ≤ m and y·b ≤ m")
     J = _reached(y * b, ω_0 + σ_0 if ω_1 else 0, y * h)
@@ -140,14 +140,14 @@ def _each_w(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides
 
 def _pairs(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
     if task.L != 2:
-        return NoStatement(f"the route P is about two hops, not {task.L}")
+        return NoStatement(f"the route pairs is about two hops, not {task.L}")
     read = _read(sizes, found, 2, ["h", "b"])
     if isinstance(read, NoStatement):
         return read
     (β_0, β_1), (ω_0, ω_1), (σ_0, σ_1) = read
     h, b, n_1, d = sizes["h"], sizes["b"], task.n[0], ω_0 + σ_0
     if β_1:
-        return NoStatement("the route P needs that nothing reads the softmax components of level 1")
+        return NoStatement("the route pairs needs that nothing reads the softmax components of level 1")
     if not d < h <= task.m or b > task.m:
         return NoStatement(f"it needs {d} < h ≤ m and b ≤ m")
     G = -(-n_1 * b * (h - d) // h)
@@ -188,4 +188,4 @@ def _read(sizes: Mapping[str, int], found: Levels, L: int, names: list[str]) -> 
     return found.placed(μ, L)
 
 
-ROUTES = {"C": _scheme_c, "W": _each_w, "P": _pairs, "H": _by_stages}
+ROUTES = {"chain": _scheme_c, "each_w": _each_w, "pairs": _pairs, "stages": _by_stages}

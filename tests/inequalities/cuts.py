@@ -18,10 +18,15 @@ from limen.core.architecture import P, Part
 from limen.core.bits import ceil_bits, log2, log2_binomial, power_bits
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
+from limen.mixers.gated_softmax import GatedSoftmax
+from limen.mixers.mla import Mla
 from limen.mixers.softmax import Softmax
+from limen.mixers.unit_softmax import UnitSoftmax
 from limen.theorems import Case, Sides
 
 _TERMS = 512  # of a sum that are added up, the largest ones
+
+SoftmaxHeads = Softmax | Mla | GatedSoftmax | UnitSoftmax  # keys and values of their own token
 
 
 class Family(NamedTuple):
@@ -47,7 +52,7 @@ def one_layer(case: Case, family: Family) -> Sides | NoStatement:
 def sides(case: Case, family: Family, message: Callable[[Part], int]) -> Sides | NoStatement:
     parts = [part for layer in case.architecture.layers for part in layer.parts]
     heads, others = [part for part in parts if part.full], [part for part in parts if not part.full]
-    if not heads or not all(isinstance(part.mixer, Softmax) for part in heads):
+    if not heads or not all(isinstance(part.mixer, SoftmaxHeads) for part in heads):
         return NoStatement("it is about softmax heads")
     if others and family.t is None:
         return NoStatement("the players' tokens alternate: a recurrence would pass each of them")
@@ -74,7 +79,7 @@ def query_bits(part: Part) -> int:
 
 def _sizes(part: Part) -> tuple[int, int, int, int]:
     """H, d, d_k, p."""
-    assert isinstance(part.mixer, Softmax)
+    assert isinstance(part.mixer, SoftmaxHeads)
     return part.mixer.h, part.mixer.d, part.mixer.key_size, P if part.p is None else part.p
 
 

@@ -20,6 +20,7 @@ from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
+from limen.tasks.inner_product import InnerProduct
 from limen.tasks.is_tree import IsTree
 from limen.tasks.match3 import Match3
 from limen.tasks.three_sum import ThreeSum
@@ -45,6 +46,8 @@ def fixed_query(task: Task, k: int | None = None) -> Family | NoStatement:
     match task:
         case Equality(n=n) | Disjointness(n=n):  # b_n = 1
             return Family("2^(n-1) + 1", n, n)
+        case InnerProduct(n=n):  # b_n = 1
+            return Family("2^n", n, n)
         case Turing(n=n, program="palindrome"):  # the last digit is 1
             return Family("2^(⌊n/2⌋-1) + 1", n // 2, task.cut)
         case Dyck(n=n, k=kinds):  # the last token closes kind 0

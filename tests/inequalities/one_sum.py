@@ -34,4 +34,5 @@ def _plain(case: Case) -> bool:
     (layer, *more), end = case.architecture.layers, case.architecture.end
     given = all(part.bits is None and part.kv is None and part.times == 1 for part in layer.parts)
     mixers = [part.mixer for part in layer.parts]
-    return bool(end) and not more and given and all(isinstance(m, Linear) and not m.normalise for m in mixers)
+    plain = end is not None and end.plain
+    return plain and not more and given and all(isinstance(m, Linear) and not m.normalise for m in mixers)

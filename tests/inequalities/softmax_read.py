@@ -8,6 +8,7 @@ from math import comb
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
+from limen.mixers.mla import Mla
 from limen.mixers.softmax import Softmax
 from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
@@ -35,12 +36,13 @@ def inequality(case: Case) -> Sides | NoStatement:
 def heads(case: Case) -> int | None:
     """The heads of one layer that average with positive weights; None if it is another layer."""
     layers = case.architecture.layers
-    if case.architecture.end is None or len(layers) > 1 or layers[0].times > 1:
+    end = case.architecture.end
+    if end is None or not end.plain or len(layers) > 1 or layers[0].times > 1:
         return None
     total = 0
     for part in layers[0].parts:
         match part.mixer:
-            case Softmax(h=h):
+            case Softmax(h=h) | Mla(h=h):
                 total += h
             case Linear(h=h, normalise=True, phi=phi) if phi.name in ("elu1", "exp", "taylor"):
                 total += h

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from inequalities.cuts import Family, one_layer, query_bits
+from inequalities.cuts import Family, SoftmaxHeads, one_layer, query_bits
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.mixers.softmax import Softmax
 from limen.tasks.sparse_average import SparseAverage
 from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:
     """H(d+2)p ≥ n for 2 ≤ q < n, log₂(n+1) for q = n, and ⌈n/2^{H·d_k·p}⌉ for q = 1."""
-    heads = [part for part in case.architecture.layers[0].parts if isinstance(part.mixer, Softmax)]
+    heads = [part for part in case.architecture.layers[0].parts if isinstance(part.mixer, SoftmaxHeads)]
     known = all(part.bits is None for part in heads)
     family = averages(case.task, sum(map(query_bits, heads)) if known else None)
     return family if isinstance(family, NoStatement) else one_layer(case, family)

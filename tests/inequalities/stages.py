@@ -1,4 +1,4 @@
-r"""Route H of `composition_depth`: L hops by stages, one function of a table at a time, in whole numbers.
+r"""Route stages of `composition_depth`: L hops, one function of a table at a time, in whole numbers.
 
 The inequality of proofs/many_hops.v; its letters are explained in
 src/limen/theorems/composition_depth/stages.py.

@@ -3,6 +3,7 @@ r"""Recurrences: what is known of the past is a state of S bits, and it must tel
     S ≥ log₂ #rows(t)           worst case, at a cut after t tokens
     d(accuracy ‖ 1/A) ≤ S/n     on average, where one of n independent uniform symbols of A is asked for:
                                 the inputs that the task draws, as `lookup` says
+    2^S words and their spheres, filled from the inside, where A^n has at most 2^13 bits
 
 The proofs stand in the folders of `streaming_state`, `log_linear_state` and `window_global`.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from math import comb
 from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
@@ -79,10 +82,33 @@ def _average(task: Task, state: int, t: int) -> Accuracy | NoStatement:
     m, n, A, drawn = found
     with ctx.workprec(128):
         p = highest(arb(fmpz(state)) / fmpz(m), 1 / arb(fmpz(A)))
+        if m * (A - 1).bit_length() <= 2**13:
+            filled = by_spheres(m, A, state)
+            assert filled <= p  # never weaker than Fano's inequality
+            return Accuracy(_rounded_up(1 - Fraction(m, n) * (1 - filled)), drawn)
         if m == n or p == 1:
             return Accuracy(p, drawn)
         mean = (n - m + m * arb(p)) / fmpz(n)
         return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)), drawn)
+
+
+def by_spheres(m: int, A: int, state: int, words: int = 1) -> Fraction:
+    """The share of right guesses if so many words times 2^state are known: the nearest texts go first."""
+    texts = A**m
+    left, wrong = texts, 0
+    for j in range(m + 1):
+        if state > texts.bit_length():
+            break
+        sphere = comb(m, j) * (A - 1) ** j * words * 2**state
+        wrong += j * min(left, sphere)
+        left -= min(left, sphere)
+        if not left:
+            break
+    return 1 - Fraction(wrong, m * texts)
+
+
+def _rounded_up(x: Fraction) -> float:
+    return float(x) if float(x) >= x else math.nextafter(float(x), 2)
 
 
 class UniformLookup(NamedTuple):

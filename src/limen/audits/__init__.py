@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from limen.audits.reading import architecture_of as architecture_of
     from limen.audits.reading import audit as audit
     from limen.audits.request import Request as Request
-    from limen.audits.thresholds import Limit as Limit
-    from limen.audits.thresholds import limits as limits
+    from limen.decisions.thresholds import Limit as Limit
+    from limen.decisions.thresholds import limits as limits
 
 _NAMES = ("Audit", "Limit", "Request", "architecture_of", "audit", "limits", "load")
 

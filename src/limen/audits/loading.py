@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,8 @@ def _from_hub(name: str) -> Path:
     except ImportError as error:
         reason = f"{name}: no such file or folder; a name on the hub needs the package huggingface_hub"
         raise BadInput(reason) from error
+    import logging
+
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # the error says it all
     try:
         return Path(hf_hub_download(name, "config.json"))

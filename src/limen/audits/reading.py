@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from limen.audits.loading import load
 from limen.audits.model_weights import Counted, ModelWeights
 from limen.audits.request import Request
-from limen.audits.thresholds import MOST, Limit, limits
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.quantities import in_bytes, plural
 from limen.core.report import Result
 from limen.core.task import Task
 from limen.decisions.decide import ruled_out, said_of
+from limen.decisions.thresholds import MOST, Limit, limits
 from limen.errors import BadInput
 from limen.hf.configs import read, type_of
 from limen.hf.dtypes import Declared, declared

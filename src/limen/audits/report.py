@@ -11,17 +11,19 @@ from msgspec import UNSET, UnsetType
 from limen.audits.changes import COUNTS
 from limen.audits.reading import Audit
 from limen.audits.serving import ByEngine, OnGpus, by_engine, on_gpus
-from limen.audits.thresholds import Limit
 from limen.core.catalogue import identifier
 from limen.core.quantities import ASYMPTOTIC, plural
 from limen.core.report import Report
 from limen.decisions.depths import Certified, DepthReport, depth
+from limen.decisions.thresholds import Limit
 from limen.hf.gpus import gpu
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stack import Block, ModelLayer, Use
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.gated_softmax import GatedSoftmax
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
+from limen.training.learned import Learned, learned
 
 LENGTHS = tuple(2**i for i in range(10, 21, 2))  # at which bits a token are told: 1k … 1M
 _DRAWN = tuple(2**i for i in range(9, 21))  # over which a card draws its curves
@@ -204,6 +206,7 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     depth: DepthReport
     remarks: tuple[str, ...]
     limits: tuple[LimitReport, ...]
+    learned: tuple[Learned, ...]  # beside proved thresholds; never one of the limits
 
     @property
     def headline(self) -> str:
@@ -293,6 +296,7 @@ def report(audit: Audit) -> AuditReport:
         depth=reached,
         remarks=tuple(audit.remarks),
         limits=(*map(_limit, audit.limits), _hops(reached.certified)),
+        learned=learned(stack.architecture),
     )
 
 
@@ -417,13 +421,17 @@ def _kind(block: Block) -> str:
     return "L" if any(kept.use is Use.RECURRENT for kept in block.kept) else "K"
 
 
+def _what(block: Block) -> str:
+    return f"{block.what} with gated outputs" if isinstance(block.part.mixer, GatedSoftmax) else block.what
+
+
 def _layer(audit: Audit, layer: ModelLayer) -> LayerAudit:
     bits = [block.part.state_bits(audit.request.context) for block in layer.blocks]
     sizes = {name: size for block in layer.blocks for name, size in block.sizes}
     return LayerAudit(
         index=layer.index,
         mixer="|".join(identifier(block.part.mixer) for block in layer.blocks) or None,
-        kind=", ".join(block.what for block in layer.blocks) or layer.kind,
+        kind=", ".join(map(_what, layer.blocks)) or layer.kind,
         letter=letter(layer),
         heads=sizes.pop("heads", None),
         kv_heads=sizes.pop("kv_heads", None),
@@ -436,7 +444,7 @@ def _layer(audit: Audit, layer: ModelLayer) -> LayerAudit:
 
 
 def _block(block: Block) -> BlockReport:
-    return BlockReport(what=block.what, sizes=dict(block.sizes), kv=block.part.kv)
+    return BlockReport(what=_what(block), sizes=dict(block.sizes), kv=block.part.kv)
 
 
 def _held(audit: Audit) -> tuple[HeldPoint, ...]:

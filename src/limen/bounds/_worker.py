@@ -16,12 +16,13 @@ import threading
 import time
 from array import array
 from collections.abc import Callable
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 _SHOWN = 200  # letters of a stranger's message
-
+_BITS = 2**12  # of an answer
+_AGAIN = 256  # inputs, evenly spread, that a function is asked for a second time
 
 _PR_SET_PDEATHSIG = 1  # of Linux
 
@@ -69,16 +70,28 @@ def sizes(function: object, request: dict[str, Any]) -> tuple[int, int]:
     return A, n
 
 
-def answers(function: Callable[[tuple[int, ...]], Any], A: int, n: int) -> list[int]:
-    """The codes of all answers, the last token varying fastest; 0 and 1 are their own codes."""
+def answers(function: Callable[[tuple[int, ...]], Any], A: int, n: int) -> tuple[list[int], list[int]]:
+    """The codes of all answers, the last token varying fastest, and the answer of each code."""
     codes, written = {0: 0, 1: 1}, list[int]()
     for tokens in product(range(A), repeat=n):
-        try:
-            answer = function(tokens)
-        except BaseException as error:  # SystemExit would end the process without a word
-            raise Wrong(f"on {tokens} it raised {described(error)}") from None
-        written.append(codes.setdefault(whole(answer, tokens), len(codes)))
-    return written
+        written.append(codes.setdefault(answer(function, tokens), len(codes)))
+    values, apart = [*codes], -(-len(written) // _AGAIN)
+    for code, tokens in islice(zip(written, product(range(A), repeat=n), strict=True), 0, None, apart):
+        first, second = values[code], answer(function, tokens)
+        if second != first:
+            raise Wrong(
+                f"on {tokens} it returned {first} and then {second}; the same input must give the same"
+            )
+    return written, values
+
+
+def answer(function: Callable[[tuple[int, ...]], Any], tokens: tuple[int, ...]) -> int:
+    """What the function says of these tokens."""
+    try:
+        reply = function(tokens)
+    except BaseException as error:  # SystemExit would end the process without a word
+        raise Wrong(f"on {tokens} it raised {described(error)}") from None
+    return whole(reply, tokens)
 
 
 def whole(answer: Any, tokens: tuple[int, ...]) -> int:
@@ -86,9 +99,12 @@ def whole(answer: Any, tokens: tuple[int, ...]) -> int:
     if hasattr(answer, "item"):
         answer = answer.item()
     try:
-        return operator.index(answer)
+        number = operator.index(answer)
     except TypeError:
         raise Wrong(f"on {tokens} it returned {repr(answer)[:_SHOWN]}, which is not an integer") from None
+    if number.bit_length() > _BITS:
+        raise Wrong(f"on {tokens} it returned an integer of {number.bit_length():,} bits; at most {_BITS:,}")
+    return number
 
 
 def smaller(n: int, cut: int) -> list[tuple[int, int]]:
@@ -119,14 +135,15 @@ def run(folder: Path) -> None:
     die_with(request["parent"])
     function = load(request["path"], request["name"])
     A, n = sizes(function, request)
-    write(folder / f"{n}.{request['cut']}.bin", array("i", answers(function, A, n)).tobytes())
-    write(folder / "reply.json", json.dumps({"alphabet": A, "length": n}).encode())
+    codes, values = answers(function, A, n)
+    write(folder / f"{n}.{request['cut']}.bin", array("i", codes).tobytes())
+    write(folder / "reply.json", json.dumps({"alphabet": A, "length": n, "values": values}).encode())
     watch = threading.Timer(1 + 2 * (time.monotonic() - start), os._exit, (0,))
     watch.daemon = True
     watch.start()
     for k, t in smaller(n, request["cut"]):
         try:
-            write(folder / f"{k}.{t}.bin", array("i", answers(function, A, k)).tobytes())
+            write(folder / f"{k}.{t}.bin", array("i", answers(function, A, k)[0]).tobytes())
         except Wrong:  # it does not take this length
             continue
 

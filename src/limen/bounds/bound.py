@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import cleandoc
 from math import log2
 
 import msgspec
 from msgspec.structs import replace
 
 from limen.bounds import matrix
-from limen.bounds.function import Answering, Function, Replies, ask, ask_here
+from limen.bounds.function import Answering, Function, Replies, ask, ask_here, widest, word
 from limen.bounds.matrix import Entries
 from limen.core.arrays import np
 from limen.core.bits import Count
@@ -24,6 +25,7 @@ from limen.theorems import told_apart
 
 COUNTED = "counted"  # where a number of rows comes from, if not from a formula
 _SPELT = 4096  # bits of a number that is written out
+_SHOWN = 2**9  # answers of a table that is shown whole
 _FEW = 2**15  # inputs of a task of the catalogue that are counted beside the closed form
 
 
@@ -72,6 +74,14 @@ class Asking(msgspec.Struct, frozen=True):
         return cls(theorem, need.mixer, need.inequality, need.bits)
 
 
+class AnswerTable(msgspec.Struct, frozen=True):
+    """Prefixes of which no two have the same answers, and continuations that show it."""
+
+    prefixes: tuple[tuple[int, ...], ...]
+    suffixes: tuple[tuple[int, ...], ...]
+    answers: tuple[tuple[int, ...], ...]  # codes: 0 and 1 are their own, others are numbered
+
+
 class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
     """The prefixes to tell apart at a cut, counts on the matrix where it was built, and the requirements."""
 
@@ -92,6 +102,10 @@ class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
     fit: Fit | None = None
     remarks: tuple[str, ...] = ()
     incomplete: str | None = None  # what was left out, since a package is not installed
+    inputs: tuple[int, int] | None = None  # alphabet and length of a function of one's own
+    table: AnswerTable | None = None  # of such a function, where it is small
+    why: str | None = None  # what the rows of a task are
+    asks: int = 1  # answers that are due
 
     @property
     def headline(self) -> str:
@@ -103,11 +117,8 @@ def bound_of(
     target: str, cut: int | None, alphabet: int | None, length: int | None, seconds: float | int
 ) -> BoundReport:
     """The bound for a task of the catalogue or for FILE.py:NAME, as on the command line."""
-    if ":" in target and not own.is_class(target):
-        function = Function.parse(target, alphabet, length)
-        if cut is None:
-            raise BadInput(f"{function} needs --cut T, the number of tokens before the cut")
-        return bound_function(function, cut, seconds)
+    if target.endswith(".py") or (":" in target and not own.is_class(target)):
+        return bound_function(Function.parse(target, alphabet, length), cut, seconds)
     if (alphabet, length) != (None, None):
         raise BadInput(
             f"{target} has its own alphabet and length; --alphabet and --length are for FILE.py:NAME"
@@ -134,11 +145,22 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
         needs = (*needs, _carried(rows, bits))
     if task.asks == 1:
         needs = (*needs, *_exchanged(counted, task.vocab))
-    return replace(_report(str(task), t, rows, counted, needs), bits=bits)
+    return replace(
+        _report(str(task), t, rows, counted, needs),
+        bits=bits,
+        why=None if rows is not closed else cleandoc(type(task).rows.__doc__ or ""),
+        asks=task.asks,
+    )
 
 
-def bound_function(function: Function, cut: int, seconds: float | int) -> BoundReport:
-    """The bound from the matrix alone, filled by the function in a process of its own within a time limit."""
+def bound_function(function: Function, cut: int | None, seconds: float | int) -> BoundReport:
+    """The bound from the matrix alone, filled by the function in a process of its own within a time limit.
+
+    Default cut: the one with the most rows; then smaller lengths are cut alike, and so it is asked again.
+    """
+    if cut is None:
+        replies = ask(function, 1, seconds)
+        cut = widest(replies.entries, replies.alphabet, range(1, replies.length))
     return _of_matrix(str(function), ask(function, cut, seconds))
 
 
@@ -163,7 +185,23 @@ def _of_matrix(name: str, replies: Replies) -> BoundReport:
     fit = fitted(lengths | {replies.length: matrix.distinct_rows(replies.entries)})
     rows = counted.rows
     needs = _carried(rows, rows.bits), _summed(rows), *_exchanged(counted, replies.alphabet)
-    return _report(name, replies.cut, rows, counted, needs, fit)
+    report = _report(name, replies.cut, rows, counted, needs, fit)
+    return replace(report, inputs=(replies.alphabet, replies.length), table=_shown(replies))
+
+
+def _shown(replies: Replies) -> AnswerTable | None:
+    """The answers that tell all rows apart, if they are few."""
+    A, t, rows = replies.alphabet, replies.cut, matrix.different(replies.entries)
+    if len(rows) > _SHOWN:
+        return None
+    columns = matrix.telling(replies.entries[rows])
+    if len(rows) * len(columns) > _SHOWN:
+        return None
+    return AnswerTable(
+        tuple(word(int(u), A, t) for u in rows),
+        tuple(word(w, A, replies.length - t) for w in columns),
+        replies.answers(replies.entries[rows][:, columns]),
+    )
 
 
 def _report(

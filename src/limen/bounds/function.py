@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,13 +46,18 @@ class Function:
 
 @dataclass(frozen=True)
 class Replies:
-    """A function's answers: its matrix at the cut, and at smaller lengths that it accepts."""
+    """A function's answers: its matrix at the cut, and at smaller lengths that it accepts, as codes."""
 
     alphabet: int
     length: int
     cut: int
     entries: Entries
+    values: tuple[int, ...]  # the answer of each code in `entries`
     smaller: dict[int, Entries]
+
+    def answers(self, entries: Entries) -> tuple[tuple[int, ...], ...]:
+        """What the function answers where these codes stand, row by row."""
+        return tuple(tuple(self.values[code] for code in row) for row in entries.tolist())
 
 
 def ask(function: Function, cut: int, seconds: float | int) -> Replies:
@@ -73,7 +78,8 @@ def ask(function: Function, cut: int, seconds: float | int) -> Replies:
         if "error" in reply:
             raise BadInput(f"{function}: {reply['error']}")
         matrices = dict(sorted(_read(path, reply["alphabet"]) for path in Path(folder).glob("*.bin")))
-    return Replies(reply["alphabet"], reply["length"], cut, matrices.pop(reply["length"]), matrices)
+    whole, values = matrices.pop(reply["length"]), tuple(reply["values"])
+    return Replies(reply["alphabet"], reply["length"], cut, whole, values, matrices)
 
 
 def ask_here(function: Answering, cut: int | None, alphabet: int | None, length: int | None) -> Replies:
@@ -81,12 +87,22 @@ def ask_here(function: Answering, cut: int | None, alphabet: int | None, length:
     A, n = (_size(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
     try:
         _worker.sizes(function, {"alphabet": A, "length": n, "cut": cut or 1, "most": MOST_INPUTS})
-        written = np.array(_worker.answers(function, A, n), dtype=np.int32)
+        codes, values = _worker.answers(function, A, n)
     except _worker.Wrong as wrong:
         raise BadInput(f"{getattr(function, '__name__', 'the function')}: {wrong}") from None
-    cuts = range(1, n) if cut is None else [cut]
-    t = max(cuts, key=lambda t: distinct_rows(written.reshape(A**t, -1)))
-    return Replies(A, n, t, written.reshape(A**t, -1), {})
+    written = np.array(codes, dtype=np.int32)
+    t = widest(written, A, range(1, n)) if cut is None else cut
+    return Replies(A, n, t, written.reshape(A**t, -1), tuple(values), {})
+
+
+def widest(entries: Entries, A: int, cuts: Iterable[int]) -> int:
+    """The cut with the most different rows, the first of equal ones."""
+    return max(cuts, key=lambda t: distinct_rows(entries.reshape(A**t, -1)))
+
+
+def word(number: int, A: int, length: int) -> tuple[int, ...]:
+    """The word of this number among all of its length, the last token varying fastest."""
+    return tuple(number // A**i % A for i in reversed(range(length)))
 
 
 def _size(function: Answering, size: str, value: int | None) -> int:

@@ -47,7 +47,18 @@ def cut(task: Task, tokens: Tokens, answers: Answers, t: int) -> Entries:
 
 def distinct_rows(A: Entries) -> int:
     """The number of different rows."""
-    return len(_distinct(A))
+    return len(different(A))
+
+
+def telling(A: Entries) -> list[int]:
+    """Columns that tell all rows apart, each of which tells some apart that those before it do not."""
+    kept: list[int] = []
+    number = np.zeros(len(A), dtype=np.int64)  # of the class of each row so far
+    for j, column in enumerate(A.T):
+        refined = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1]
+        if refined.max() > number.max():
+            kept, number = [*kept, j], refined
+    return kept
 
 
 def distinguishable(A: Entries) -> NDArray[np.int64] | None:
@@ -56,7 +67,7 @@ def distinguishable(A: Entries) -> NDArray[np.int64] | None:
     Without a promise these are all different rows.  With one the choice may not be the largest: the
     row that differs from most of those left comes first.
     """
-    first = _distinct(A)
+    first = different(A)
     if (A != NOT_ALLOWED).all():
         return first
     if len(first) > MOST_PREFIXES or len(first) * A.shape[1] > 16 * MOST_ENTRIES:
@@ -87,7 +98,7 @@ def fooling_set(A: Entries, value: int) -> tuple[NDArray[np.int64], NDArray[np.i
     That is, A(u_i, w_j) or A(u_j, w_i) is allowed and has another value.  Greedy: where few entries of the
     row and of the column have the value or are not allowed.
     """
-    rows, columns = _distinct(A), _distinct(A.T)
+    rows, columns = different(A), different(A.T)
     if len(rows) * len(columns) > MOST_ENTRIES:
         return None
     A = A[np.ix_(rows, columns)]
@@ -113,7 +124,7 @@ def _numbered(x: NDArray[np.int64]) -> NDArray[np.int64]:
     return number
 
 
-def _distinct(A: Entries) -> NDArray[np.int64]:
+def different(A: Entries) -> NDArray[np.int64]:
     """The index of the first of each kind of equal rows."""
     small = np.ascontiguousarray(A, dtype=np.int8 if A.max(initial=0) < 2**7 else np.int32)
     whole = small.view(np.dtype((np.void, small.dtype.itemsize * small.shape[1]))).reshape(-1)
@@ -122,7 +133,7 @@ def _distinct(A: Entries) -> NDArray[np.int64]:
 
 def _essential(A: Entries) -> Entries:
     """The matrix without repeated rows and columns."""
-    return A[np.ix_(_distinct(A), _distinct(A.T))]
+    return A[np.ix_(different(A), different(A.T))]
 
 
 def _differ(A: Entries) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from limen.commands._found import find_schema, is_group, names
 if TYPE_CHECKING:
     from limen.commands._line import CommandLine
 
-__all__ = ["answered", "find_schema", "is_group", "line", "names"]
+__all__ = ["answered", "drawn", "find_schema", "is_group", "line", "names"]
 
 
 def line() -> CommandLine:
@@ -30,3 +30,10 @@ def answered(name: str, body: bytes) -> bytes:
     from limen.commands import _page
 
     return _page.answered(name, body)
+
+
+def drawn(name: str, body: bytes) -> bytes:
+    """The same, with all that a page shows of it."""
+    from limen.commands import _page
+
+    return _page.drawn(name, body)

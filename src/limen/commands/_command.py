@@ -45,6 +45,7 @@ class Shown(NamedTuple):
     html: str = ""  # in a notebook; default: the lines as they are
     picture: str = ""  # SVG, of --picture
     forms: Mapping[str, str] = {}  # of --format: latex, markdown, …
+    page: str = ""  # what a page gets beside the report: {"says": sentences by their names}
     coloured: bool = False  # the lines come as they are to be printed, in colours of their own
 
 

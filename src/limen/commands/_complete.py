@@ -68,3 +68,10 @@ def columns(incomplete: str) -> Iterable[str]:
     from limen.tables.columns import COLUMNS
 
     return COLUMNS
+
+
+def told(incomplete: str) -> Iterable[str]:
+    """Tasks in English."""
+    from limen.probes.passage import tasks
+
+    return tasks()

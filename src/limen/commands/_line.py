@@ -26,6 +26,12 @@ _ABOUT = """Find out where an attention architecture stops: what it can and cann
 
 Start with: limen list, limen show eva, limen decide eva linear.
 """
+_FORMS = {  # of --format
+    "latex": "a booktabs table",
+    "theorem": "a statement with its proof, in LaTeX",
+    "markdown": "a table in Markdown",
+    "csv": "comma-separated values",
+}
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -252,10 +258,7 @@ def _printing(known: Command) -> list[click.Parameter]:
         path = click.Path(path_type=Path)
         options.append(click.Option(["drawing", known.picture.flag], type=path, help=known.picture.help))
     if known.forms:
-        *some, last = known.forms
-        about = (
-            f"Print the table as {', '.join(some)} or {last}." if some else f"{last}: print a booktabs table."
-        )
+        about = f"Print {'; '.join(f'{form}: {_FORMS[form]}' for form in known.forms)}."
         words = lambda ctx, one, so_far: _going_on(so_far, known.forms)  # noqa: E731
         options.append(click.Option(["form", "--format"], help=about, shell_complete=words))
     as_json = click.Option(["as_json", "--json"], is_flag=True, help="Print one JSON object instead of text.")

@@ -3,29 +3,121 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from limen.commands._command import Command, texts
+from limen.commands._command import Command, Picture, load, texts
 from limen.commands._found import find
 from limen.commands._parameter import Parameter
 from limen.errors import BadInput, DoesNotHold, shortened
 from limen.files import own
+from limen.files.missing import advice, package
+
+if TYPE_CHECKING:
+    from limen.core.report import Report
 
 _WHERE = "a call from a page"
+Lacks = Callable[[ModuleNotFoundError], str]
+_SAFE = 2**53  # JavaScript rounds larger integers: they travel as text
 
 
 def answered(name: str, body: bytes) -> bytes:
     """The report of a command on the values in a JSON object, or an object with the error."""
     try:
         known = find(name)
-        values = msgspec.structs.asdict(msgspec.json.decode(body, type=wire(known)))
-        for parameter in _sent(known):
-            _refuse(parameter, values)
-        return known.answer(values).to_json().encode()
+        return known.answer(_values(known, body)).to_json().encode()
+    except (BadInput, DoesNotHold, ModuleNotFoundError, msgspec.MsgspecError) as error:
+        return _failed(error)
+
+
+def drawn(name: str, body: bytes, lacks: Lacks = advice) -> bytes:
+    """The report with all that a page shows of it: sentences, lines, a picture, and the command line.
+
+    `lacks` words what is missing here.
+    """
+    try:
+        known = find(name)
+        values = _values(known, body)
+        try:
+            return msgspec.json.encode(shown(known, values, known.answer(values).report))
+        except ModuleNotFoundError as error:
+            return msgspec.json.encode({"error": lacks(error), "command": line_of(known, values)})
     except (BadInput, DoesNotHold, msgspec.MsgspecError) as error:
-        return msgspec.json.encode({"error": str(error)})
+        return _failed(error)
+
+
+def called(name: str, text: str) -> str:
+    """What Python in a page answers, whatever it is asked."""
+    try:
+        return drawn(name, text.encode(), _elsewhere).decode()
+    except Exception as failure:
+        return msgspec.json.encode({"error": stopped(name, failure)}).decode()
+
+
+def stopped(name: str, failure: Exception) -> str:
+    """One line about an error of ours."""
+    return f"{name} stopped: {type(failure).__name__}; please report it with what was asked"
+
+
+def _elsewhere(error: ModuleNotFoundError) -> str:
+    return f"A browser has no {package(error)}. The command line answers this:"
+
+
+def shown(known: Command, values: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """What `drawn` answers of a report that is there."""
+    by = known.shown(report)
+    page: dict[str, Any] = {"report": msgspec.to_builtins(report), "command": line_of(known, values)}
+    if not by.coloured:
+        page["lines"] = load(by.lines)(report)
+    if by.picture and known.picture == Picture():  # others draw several reports into one
+        page["picture"] = load(by.picture)(report)
+    if by.page:
+        page |= load(by.page)(report)
+    return _exact(page)  # type: ignore[no-any-return]
+
+
+def _failed(error: Exception) -> bytes:
+    says = advice(error) if isinstance(error, ModuleNotFoundError) else str(error)
+    return msgspec.json.encode({"error": says})
+
+
+def _exact(value: Any) -> Any:
+    """The same with integers that JavaScript would round as text."""
+    if isinstance(value, dict):
+        return {key: _exact(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(one) for one in value]
+    return str(value) if type(value) is int and abs(value) > _SAFE else value
+
+
+def line_of(known: Command, values: Mapping[str, Any]) -> str:
+    """The command line that gives the same answer; an object that was sent stands in a file there."""
+    words = ["limen", *known.name.split()]
+    for parameter in known.parameters:
+        value = values.get(parameter.name, parameter.default)
+        if parameter.option.local or (not parameter.required and value == _default(parameter)[0]):
+            continue
+        for one in value if isinstance(value, tuple | list) else [value]:
+            words += _word(parameter, f"{parameter.name}.json" if isinstance(one, dict) else one)
+    return shlex.join(words)
+
+
+def _word(parameter: Parameter, value: Any) -> list[str]:
+    if parameter.is_argument:
+        return [str(value)]
+    yes, _, no = parameter.flag.partition("/")
+    return [yes if value else no] if parameter.kind is bool else [yes, str(value)]
+
+
+def _values(known: Command, body: bytes) -> dict[str, Any]:
+    """What a page sent, refused where it names a file."""
+    values = msgspec.structs.asdict(msgspec.json.decode(body, type=wire(known)))
+    for parameter in _sent(known):
+        _refuse(parameter, values)
+    return values
 
 
 def wire(known: Command) -> type[msgspec.Struct]:
@@ -57,6 +149,8 @@ def _type(parameter: Parameter) -> Any:
     kind: Any = Literal[parameter.words] if parameter.words else parameter.kind
     if option.each:
         return dict[str, Any] | list[dict[str, Any]]  # the configs themselves
+    if option.itself:
+        return dict[str, Any]
     if parameter.kind in (int, float):
         most = option.most if option.most is None or option.most < 2**63 else None  # msgspec takes no more
         about = msgspec.Meta(description=option.help, ge=option.least, le=most)

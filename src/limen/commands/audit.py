@@ -32,6 +32,7 @@ else:
             "limen.render.audit:lines_of",
             html="limen.render.notebook:audit",
             picture="limen.render.card:one",
+            page="limen.render.card:page_of",
         ),
         Shown(
             "limen.audits.report:AuditsReport",

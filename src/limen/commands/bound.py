@@ -30,7 +30,7 @@ else:
         Shown(
             "limen.bounds.bound:BoundReport",
             "limen.render.bound:lines_of",
-            forms={"latex": "limen.render.latex:bound"},
+            forms={"latex": "limen.render.latex:bound", "theorem": "limen.render.theorem:theorem"},
         ),
     ),
 )
@@ -44,7 +44,8 @@ def bound(
         ),
     ],
     cut: Annotated[
-        int | None, Option("How many tokens come before the cut. Default: the task's own cut.")
+        int | None,
+        Option("How many tokens come before the cut. Default: the task's own, a function's widest."),
     ] = None,
     *,
     alphabet: Annotated[

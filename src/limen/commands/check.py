@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
@@ -18,17 +19,20 @@ from limen.core.certificate import (
     Collision,
     CorrectEverywhere,
     ExactBound,
+    ExactCeiling,
     Machine,
+    Proof,
     Run,
     SameAnswer,
     Solves,
     StateCollision,
+    TableBound,
     Transcript,
     Tried,
     WrongAnswer,
     decode,
 )
-from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, told
+from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, Files, told
 from limen.core.kernel import check as kernel
 from limen.core.option import Argument, Option
 from limen.core.quantities import thought
@@ -45,6 +49,11 @@ from limen.witness.collision import check_collision, check_state_collision
 from limen.witness.run import check_run, same_digest
 from limen.witness.transcript import check_transcript
 from limen.witness.wrong_answer import Recheck, check_same_answer, check_wrong_answer
+
+if TYPE_CHECKING:
+    CertificateLike = PathLike | Mapping[str, Any]
+else:
+    CertificateLike = PathLike
 
 
 class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
@@ -116,8 +125,8 @@ class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
 )
 def check(
     certificate: Annotated[
-        PathLike,
-        Argument("A certificate (JSON), a folder of certificates, or a Coq proof (*.v).", local=True),
+        CertificateLike,
+        Argument("A certificate (JSON), a folder of certificates, or a Coq proof (*.v).", itself=True),
     ],
     model: Annotated[
         str | Path | None,
@@ -130,6 +139,8 @@ def check(
     """If the certificate is about a run, the task and the model are run again. The exit code is 1 if it does
     not hold.
     """
+    if isinstance(certificate, Mapping):
+        return _sent(certificate, verbose)
     path = Path(certificate)
     if not is_folder(path):
         return checked(path, model, verbose)
@@ -184,27 +195,48 @@ def _content(path: Path, most: int = MOST_JSON) -> bytes:
     return content_of(path)
 
 
+def _sent(certificate: Mapping[str, Any], verbose: bool) -> CheckReport:
+    """A certificate that is handed in itself, without files beside it: the kernel alone derives it."""
+    content = msgspec.json.encode(certificate)
+    if len(content) > MOST_JSON:
+        raise BadInput(f"the certificate has {len(content)} bytes; at most {MOST_JSON} are read")
+    decoded = decode(content)
+    if not isinstance(decoded, Bound | ExactBound | ExactCeiling | TableBound | Machine):
+        kind = _kind(decoded)
+        raise BadInput(f"a certificate of the kind {kind} is about a model: run limen check beside its files")
+    return _derived(decoded, content, None, verbose)
+
+
+def _kind(certificate: object) -> str:
+    return str(type(certificate).__struct_config__.tag)  # type: ignore[attr-defined]
+
+
+def _derived(certificate: object, content: bytes, files: Files | None, verbose: bool) -> CheckReport:
+    """What the kernel says."""
+    answer = kernel(content, files, verbose)
+    return CheckReport(
+        valid=answer.valid,
+        robust=answer.valid,
+        kind=_kind(certificate),
+        reason=answer.says,
+        rules=answer.rules if verbose else UNSET,
+        files=answer.files if verbose else UNSET,
+    )
+
+
 def _checked(path: Path, model: Path | str | None, verbose: bool) -> CheckReport:
     if path.suffix == ".v":
         return _proof_checked(path)
     content = _content(path)
     certificate = decode(content)
-    kind = str(type(certificate).__struct_config__.tag)
-    if isinstance(certificate, Bound | ExactBound | Solves | Machine | CorrectEverywhere):
+    kind = _kind(certificate)
+    if isinstance(certificate, Proof):
         files = None
         if isinstance(certificate, Solves | CorrectEverywhere):
             files = _files(path.parent if model is None else Path(model))
             if files is not None:
                 same_digest(certificate.weights, digest_of(*files))
-        answer = kernel(content, files, verbose)
-        return CheckReport(
-            valid=answer.valid,
-            robust=answer.valid,
-            kind=kind,
-            reason=answer.says,
-            rules=answer.rules if verbose else UNSET,
-            files=answer.files if verbose else UNSET,
-        )
+        return _derived(certificate, content, files, verbose)
     seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
     return CheckReport(
         valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.summary

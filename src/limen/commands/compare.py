@@ -28,7 +28,9 @@ from limen.designs.cost import cache_bits
 from limen.designs.wish import sized
 from limen.errors import BadInput
 from limen.hf.stack import Use
+from limen.probes.kept import KeptCopying, kept_copying
 from limen.tasks.composition import Composition
+from limen.training.learned import Learned, learned
 
 # Tasks on which stacks are compared where none is named: one table, pairs, all tokens, and brackets.
 TASKS = ("eva", "index", "recall", "two_sum", "equality", "disjointness", "sparse_average", "dyck")
@@ -49,7 +51,10 @@ class ComparedStack(msgspec.Struct, frozen=True, kw_only=True):
     fixed_in: str
     hops: int
     hops_per_step: int
+    silent: tuple[str, ...] = ()  # mixers through which no weights are known to chain: not counted
     certified: Certified
+    learned: tuple[Learned, ...] = ()  # beside proved thresholds; no verdict uses it
+    copying: tuple[KeptCopying, ...] = ()  # of other models with about such a share of full layers: measured
 
     @property
     def cache_bytes(self) -> int:
@@ -57,7 +62,10 @@ class ComparedStack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chains(msgspec.Struct, frozen=True):
-    """Chains of so many hops, and how many thinking tokens each stack needs; None: no number of them does."""
+    """Chains of so many hops, and how many thinking tokens each stack needs; None: no number of them does.
+
+    Of a stack with mixers that are `silent` it is what is known: it may need fewer.
+    """
 
     first: int
     last: int
@@ -163,19 +171,23 @@ def compared(
 
 def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
     hops = depth(stack, far=False)
-    kept = _written(stack, context) if is_text(text) else _audited(text, context)
+    full = sum(any(part.full for part in layer.parts) for layer in stack.layers)
+    kept = kept_bytes(stack, context) if is_text(text) else _audited(text, context)
     return ComparedStack(
         name=text,
         architecture=str(stack),
         layers=stack.depth,
-        full_layers=sum(any(part.full for part in layer.parts) for layer in stack.layers),
+        full_layers=full,
         growing_bytes=kept.growing,
         fixed_bytes=kept.fixed,
         growing_in=kept.growing_in,
         fixed_in=kept.fixed_in,
         hops=hops.hops,
         hops_per_step=hops.hops_per_step,
+        silent=hops.silent,
         certified=hops.certified,
+        learned=learned(stack),
+        copying=kept_copying(full, stack.depth),
     )
 
 
@@ -202,7 +214,7 @@ def _audited(path: str, context: int) -> KeptBytes:
     )
 
 
-def _written(stack: Architecture, context: int) -> KeptBytes:
+def kept_bytes(stack: Architecture, context: int) -> KeptBytes:
     """A stack in its text form: the p bits of each part, 16 where none are said."""
     bits, used = {True: 0, False: 0}, {True: set[str](), False: set[str]()}
     for part in (part for layer in stack.layers for part in layer.parts):

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 @command(
     example='limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"',
-    answers=(Shown("limen.decisions.depths:DepthReport", "limen.render.depth:lines_of"),),
+    answers=(
+        Shown(
+            "limen.decisions.depths:DepthReport",
+            "limen.render.depth:lines_of",
+            page="limen.render.depth:page_of",
+        ),
+    ),
 )
 def depth(
     architecture: Stack,

@@ -55,11 +55,13 @@ def protocol(
             "limen.render.protocol:lines_of",
             html="limen.render.notebook:exchange",
             picture="limen.render.exchange:exchange_picture",
+            page="limen.render.protocol:page_of",
         ),
         Shown(
             "limen.adversary.decompose:DecomposeReport",
             "limen.render.decomposition:lines_of",
             picture="limen.render.decomposition:decomposition_picture",
+            page="limen.render.decomposition:page_of",
         ),
     ),
 )

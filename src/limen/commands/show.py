@@ -39,7 +39,7 @@ from limen.core.task import Task
 from limen.core.text import word
 from limen.core.theorem import Theorem
 from limen.designs.cost import mixing_upto
-from limen.errors import BadInput
+from limen.errors import BadInput, shortened
 
 _DRAWN = 1_000_000  # tokens that `show` is willing to draw
 
@@ -92,6 +92,8 @@ def show(
         return show_task(text, count or 2, hard, seed)
     if isinstance(text, Architecture):
         return show_stack(text, cut)
+    if not isinstance(text, str):
+        raise BadInput(f'an id, a task or an architecture is expected, such as "eva", got {shortened(text)}')
     if text == "machine" and (count, hard, context) == (None, False, None):
         return show_machine()
     if (kind := kind_of(text)) is not None and (count, hard, context) == (None, False, None):

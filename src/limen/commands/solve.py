@@ -158,13 +158,14 @@ def _solved(attempt: Attempt, folder: Path | None, picture: Path | None, watched
     from limen.render.picture import attention_picture
     from limen.render.progress import inputs_bar
     from limen.render.svg import picture_ready, save_picture
-    from limen.solutions.run import CERTIFICATE, RUN, looks, saved
+    from limen.solutions.look import look
+    from limen.solutions.run import CERTIFICATE, RUN, saved
 
     if folder is not None:
         ready(folder, RUN, CERTIFICATE)
     if picture is not None:
         picture_ready(picture)
-        drawn = attention_picture(looks(attempt.construction, attempt.seed))
+        drawn = attention_picture(look(attempt.construction, attempt.seed))
     with inputs_bar(watched) as progress:
         solution, model = attempt.run(progress)
     if picture is not None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
                 "latex": "limen.render.table:latex",
                 "csv": "limen.render.table:comma_separated",
             },
+            page="limen.render.evidence:page_of",
             coloured=True,
         ),
     ),
@@ -72,19 +73,23 @@ def _written(
 
     import msgspec
 
-    from limen.render.page.page import page
+    from limen.commands._baked import answers_of, asked_beside
+    from limen.page.assemble import one_file
+    from limen.page.start import start
     from limen.render.progress import cells_bar
     from limen.tables.build import PAGE, REPORT, build, named_columns, refuse, write
-    from limen.tables.curves import curves
     from limen.tables.workers import workers
 
     refuse(out)
     named = named_columns(columns)
+    import torch  # noqa: F401 (before processes start, so that one line says what is missing)
+
     with workers(processes(cores) if len(named) > 1 else 1) as pool:
-        charts = None if pool is None else pool.submit(curves, named)
+        beside = asked_beside(named, pool)
         with cells_bar(watched) as progress:
             table = build(rows, named, full, progress, pool)
-        drawn = curves(named) if charts is None else charts.result()
+        answers = answers_of(table.report) | beside()
     content = msgspec.json.format(table.to_json().encode(), indent=1)
-    write(table, out, {REPORT: content, PAGE: page(table.report, drawn)})
+    begin = start(table.rows, named, named, ("Small stacks", "Real models"))
+    write(table, out, {REPORT: content, PAGE: one_file(begin, answers)})
     return replace(table, page=str(out / PAGE))

@@ -12,6 +12,7 @@ from limen.commands._command import Shown, Tell, command
 from limen.commands._words import LARGEST_SEED, Cores, PathLike, Size, TorchSeed, note_own, processes
 from limen.core import quantities
 from limen.core.option import Argument, Option
+from limen.core.text import several_calls
 from limen.errors import BadInput
 from limen.files.printable import printable
 
@@ -43,6 +44,11 @@ class Settings(TypedDict, total=False):
     width: int | None
     hidden: int | None
     batch: int | None
+    qk_norm: bool
+    precision: int | None
+    dropout: float | None
+    decay: float | None
+    curriculum: str | None
     curve: PathLike | None
     tell: Tell | None
 
@@ -105,7 +111,7 @@ def train(
     architecture: Annotated[
         str | None,
         Argument(
-            "With a task: the architecture. Its p, where given, rounds the state.",
+            "With a task: the architecture. Its p, where given, rounds states and replies.",
             complete=_complete.stacks,
             own=True,
         ),
@@ -159,6 +165,28 @@ def train(
     ] = None,
     rate: Annotated[float | None, Option("Highest learning rate.", least=0.0)] = None,
     batch: Annotated[int | None, Option("How many sequences a step has.", least=1)] = None,
+    qk_norm: Annotated[
+        bool, Option("Scale queries and keys of softmax layers to length 1, with a learned sharpness.")
+    ] = False,
+    precision: Annotated[
+        int | None,
+        Option(
+            "Bits of every number that theorems count, states and replies, where the architecture has no p.",
+            least=1,
+            most=32,
+        ),
+    ] = None,
+    dropout: Annotated[
+        float | None, Option("Share of what mixers write that is dropped in training.", least=0.0)
+    ] = None,
+    decay: Annotated[float | None, Option("Weight decay of AdamW. Default: 0.01.", least=0.0)] = None,
+    curriculum: Annotated[
+        str | None,
+        Option(
+            "Smaller sizes of the task to train on first, each with an equal part of the steps: "
+            '"index(n=25,S=32),index(n=50,S=32)".',
+        ),
+    ] = None,
     save: Annotated[PathLike | None, Option("Save the trained model in this folder.", local=True)] = None,
     curve: Annotated[
         PathLike | None,
@@ -205,10 +233,11 @@ def train(
         "batch": batch,
         "hidden": hidden, "distribution": distribution, "queries": queries, "dense": dense, "first": first,
         "first_steps": first_steps, "thought": thought or None, "hops": hops or None, "mixed": mixed or None,
-        "seed": seed or None,
+        "seed": seed or None, "dropout": dropout, "decay": decay,
+        "curriculum": None if curriculum is None else tuple(several_calls(curriculum)),
     }  # fmt: skip
     given = {name: value for name, value in wished.items() if value is not None}
-    spec = spec_of(what, architecture, cell, size, given)
+    spec = _rounded(spec_of(what, architecture, cell, size, given), qk_norm, precision)
     name = what if what in ids("experiments") else None
     model, drawing = (None if path is None else Path(path) for path in (save, curve))
     if seeds is None and rates is None:
@@ -216,6 +245,17 @@ def train(
     _one_of_each(seeds is not None and seed != 0, rates is not None and rate is not None, model)
     specs = _grid(spec, seeds, rates)
     return _gridded(specs, name, Path(folder or _RESULTS), drawing, processes(cores), tell is not None)
+
+
+def _rounded(spec: Spec, qk_norm: bool, precision: int | None) -> Spec:
+    """The spec with another architecture: unit queries and keys, and numbers of so many bits."""
+    from msgspec.structs import replace
+
+    from limen.training.spec import at_precision, qk_normed
+
+    text = qk_normed(spec.architecture) if qk_norm else spec.architecture
+    text = text if precision is None else at_precision(text, precision)
+    return spec if text == spec.architecture else replace(spec, architecture=text)
 
 
 def _one_of_each(two_seeds: bool, two_rates: bool, save: Path | None) -> None:

@@ -10,6 +10,7 @@ linear, log_linear   The normaliser must go.  Token 1, the anchor, has the featu
     A: the sum is exact.  What token 1 holds itself is not summed; a second head, whose only key is token 1,
     copies it.
 gated_linear         Its gates are σ(200) = 1.
+rwkv7                Its rates are σ(-200) = 0, and ξ = α = 0: nothing is removed, and keys are what they are.
 delta, gated_delta   With a small β = σ(-22.875) ≈ 2^-33 the memory holds β·Σ, and erases β of it at most:
     less than formats of up to 24 bits see beside a value of 1/16 or more.  In bfloat16 β is 2^-33 itself.
 mamba2               A step Δ = 32 without fading.  The RMS norm becomes a constant: some channels of heads
@@ -43,6 +44,7 @@ from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.mamba2 import Mamba2
+from limen.mixers.rwkv7 import Rwkv7
 
 A = 2.0**50  # the anchor
 OPEN = 32.0  # SiLU(32) = softplus(32) = 32 in formats of up to 24 bits
@@ -150,9 +152,9 @@ class AnchoredMemory(Additive):
 
 @dataclass(frozen=True)
 class GatedLinearMemory(Additive):
-    """Gates of 1: sums of whole numbers."""
+    """gated_linear, or rwkv7: where nothing fades and nothing is removed, sums of whole numbers."""
 
-    mixer: GatedLinear
+    mixer: GatedLinear | Rwkv7
 
     def holds(self, keys: int, values: int) -> bool:
         return keys <= self.mixer.key_size and values <= self.mixer.d
@@ -161,12 +163,20 @@ class GatedLinearMemory(Additive):
         Q, K, V, O = (w[f"{layer}.0.{name}"] for name in "QKVO")
         for i, column in enumerate(_columns(want.keys)):
             Q[column, i] = K[column, i] = 1
-        w[f"{layer}.0.a"][:] = 200
+        lasting(w, f"{layer}.0.")
         _values(V, want, 1, -1)
         _out(O, want, 1)
 
     def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
         return arb(0) if n * r.acc < 1 else arb("inf")
+
+
+def lasting(w: Weights, at: str) -> None:
+    """Nothing fades: α = σ(200) = 1 of gated_linear, w = exp(-σ(-200)/√e) = 1 of rwkv7."""
+    if f"{at}a" in w:
+        w[f"{at}a"][:] = 200
+    else:
+        w[f"{at}t"][:] = -200
 
 
 @dataclass(frozen=True)

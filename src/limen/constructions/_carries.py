@@ -6,6 +6,8 @@ all other tokens write nothing and, where nobody but the reader may be disturbed
     linear           φ = relu, identity: key 1 at the writer, query 1 at the reader.  elu1, exp: all other
                      features are shut, φ(-64) = 0.  taylor: the writer weighs (2^30)²/2, each other token 1
     gated_linear     gates σ(200) = 1
+    rwkv7            ξ = α = 0 and σ(-200) = 0: nothing fades, nothing is removed
+    retnet           head 0: 31/32 of what was written is left at the next token, and O makes up for it
     delta, …         also gated_delta and kda: β = σ(200) = 1; a key 0 writes nothing; behind a convolution
                      (and its SiLU) as digits 0 and 32 and a constant 32:  v/16 - 1
     mamba            the ports are channels: B = 1 at the writer, C = 1 at the reader; digits as above
@@ -25,7 +27,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
+from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2, lasting
 from limen.constructions._features import SHUT
 from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff
@@ -46,6 +48,8 @@ from limen.mixers.mamba import Mamba
 from limen.mixers.mamba2 import Mamba2
 from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.relu_rnn import ReluRnn
+from limen.mixers.retnet import Retnet
+from limen.mixers.rwkv7 import Rwkv7
 from limen.mixers.window import Window
 
 _LOUD = 2.0**15  # of a key in taylor's feature map
@@ -148,15 +152,39 @@ class LinearCarry(Carry):
 
 @dataclass(frozen=True)
 class GatedLinearCarry(Carry):
-    mixer: GatedLinear
+    """gated_linear and rwkv7, which are linear attention where nothing fades and nothing is removed."""
+
+    mixer: GatedLinear | Rwkv7
 
     def fitted(self, D: int, later: int) -> Carry | None:
-        return GatedLinearCarry(GatedLinear(1, D, d_k=1)) if self.mixer.d >= D else None
+        return GatedLinearCarry(replace(self.mixer, h=1, d=D, d_k=1)) if self.mixer.d >= D else None
 
     def write(self, w: Weights, trip: Trip) -> None:
         w["K"][trip.writer, 0] = w["Q"][trip.reader, 0] = 1
-        w["a"][:] = 200
+        lasting(w, "")
         _pass(w, trip)
+
+
+@dataclass(frozen=True)
+class RetnetCarry(Carry):
+    """One token later 31/32 of it are left."""
+
+    mixer: Retnet
+
+    def fitted(self, D: int, later: int) -> Carry | None:
+        return RetnetCarry(Retnet(1, D, d_k=1)) if self.mixer.d >= D else None
+
+    def write(self, w: Weights, trip: Trip) -> None:
+        w["K"][trip.writer, 0] = w["Q"][trip.reader, 0] = 1
+        _pass(w, trip, 32 / 31)
+
+    def error(self, n: int, r: Roundoff) -> arb:
+        """31/32 is read with 2^-14 of it, of which few digits see nothing; times 32/31, rounded, it is 1.
+
+        With t digits 32/31 is k/2^{t-1}, and 31k is 2^{t+4} - 1, -2, -4, -8 or +15: the product is within
+        half a digit of 1.
+        """
+        return arb(0) if arb(2) ** -13 < r.u else arb(2) ** -13 + 8 * r.u
 
 
 def _digits(V: Array, trip: Trip, constant: int) -> None:
@@ -332,7 +360,8 @@ class LstmCarry(Carry):
 
 _KINDS: tuple[tuple[type[Mixer] | tuple[type[Mixer], ...], type[Carry]], ...] = (
     (Linear, LinearCarry),
-    (GatedLinear, GatedLinearCarry),
+    ((GatedLinear, Rwkv7), GatedLinearCarry),
+    (Retnet, RetnetCarry),
     ((Delta, GatedDelta, Kda), DeltaCarry),
     (Mamba, MambaCarry),
     (Mamba2, Mamba2Carry),

@@ -1,6 +1,6 @@
 r"""Sums without carries: two numbers below M are compared with a sum by their residues modulo m and m+1.
 
-    x + y = s  <=>  x ≡ s - y  modulo m and modulo m+1        (0 ≤ x + y, s < 2M < m(m+1))
+    x + y = s  <=>  x ≡ s - y  modulo m and modulo m+1        (0 ≤ x + y, s ≤ 2M - 2 < m(m+1))
 
 since m and m+1 have no common factor.  The residue of an id is a row of a table, so 2m+1 ≈ √(8M) rows write
 the code of x, and as many that of its partner s - x, which in binary would need borrows, or M rows.
@@ -35,7 +35,8 @@ class ResidueWords:
 
     @property
     def moduli(self) -> tuple[int, int]:
-        m = isqrt(2 * self.M) + 1  # m² > 2M
+        """The least m with m(m+1) > 2M - 2, the largest sum; m+1 ≤ M, so ids have all residues."""
+        m = (isqrt(8 * self.M - 7) + 1) // 2
         return m, m + 1
 
     @property

@@ -51,7 +51,6 @@ from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
 from limen.errors import BadInput
-from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.local import Mlp
 from limen.model.model import Frame
@@ -84,10 +83,12 @@ class CompositionByStack(Construction):
         letters, able = "", list[tuple[int, Carry]]()
         for layer in architecture.layers:
             mixers = [part.mixer for part in layer.parts]
-            if any(isinstance(mixer, Softmax) for mixer in mixers):
+            if any(mixer.is_softmax for mixer in mixers):
                 letters += "F"
             elif len(letters) < 2:
                 able += [(len(letters), carry) for carry in map(carry_of, mixers) if carry]
+        if not letters:
+            raise BadInput("it needs a layer with softmax heads over all tokens; this stack has none")
         # L + 1 do it without a carry; each further one would be derived for nothing.
         letters = letters[: task.L + 1]
         for at, carry in able:

@@ -9,16 +9,20 @@ closes, for the parity of the depth is that of the place: no depth is needed to 
                   right there are in my class as many opening brackets with bit β as closing ones
 
     layer 1   the depth (_depths.py); the kind of the latest opening bracket of my class; for each bit of a
-              kind and each value β of it the shares 1/(1 + opening ones), 1/(1 + closing ones) of my class
+              kind 1/(1 + opening ones), 1/(1 + closing ones) of my class with another bit than mine
     layer 2   is there a token with a fault?
 
-Why it works.  If a closing bracket is the first that is wrong, its bit differs from its partner's, so both
-values of the bit are out of balance.  Token 1 is the anchor of the counts and not counted itself: the value
-that it does not have is compared.  Shares A, B of up to n/2 brackets are equal or differ by (A + B)/(n +
-3): |A - B| > (A + B)/(2n) tells which.  Where nothing was wrong before, the level says which of the two
-checks counts.
+Why it works.  If a closing bracket is the first that is wrong, some bit of its partner is another one: of
+the brackets with that bit one more was opened than closed.  Token 1 is the anchor of the counts and not
+counted itself, so where it is one of these, which all know, one less is counted:
 
-Two layers of 2 + 4⌈log₂k⌉ heads and one; keys of size 4, values of size ⌈log₂k⌉ + 1; log₂n + 4 bits.  At D
+    not one of these    right: as many were opened as closed      wrong: one more was opened
+    one of these        right: one less was opened                wrong: as many were opened as closed
+
+Shares A, B of up to n/2 brackets are equal or differ by (A + B)/(n + 3): ±(A - B) > (A + B)/(2n) tells which.
+Where nothing was wrong before, the level says which of the two checks counts.
+
+Two layers of 2 + 2⌈log₂k⌉ heads and one; keys of size 5, values of size ⌈log₂k⌉ + 1; log₂n + 4 bits.  At D
 = 5 levels 1 and 3 share a class and neither is the latest: the same weights fail there.
 """
 
@@ -41,12 +45,12 @@ from limen.model.embedding import Codes
 from limen.model.model import Frame
 from limen.tasks.dyck import Dyck
 
-_KEYS = 4
+_KEYS = 5
 
 
 @dataclass(frozen=True)
 class DyckByTwoSoftmax(SoftmaxDyck):
-    """Heads: the share, the latest, then for each bit and its values 1 and 0 opening and closing ones."""
+    """Heads: the share, the latest, then for each bit opening and closing ones with another one than mine."""
 
     task: Dyck = Dyck()
 
@@ -56,11 +60,11 @@ class DyckByTwoSoftmax(SoftmaxDyck):
 
     @property
     def heads(self) -> int:
-        return 2 + 4 * self.b
+        return 2 + 2 * self.b
 
     @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:
-        counts = {"ones": 2 * self.b, "zeros": 2 * self.b}  # of each bit: opening, closing
+        counts = {"others": 2 * self.b}  # of each bit: opening, closing
         return Columns.of(
             **self.told,
             threshold=self.T + 1,
@@ -89,16 +93,18 @@ class DyckByTwoSoftmax(SoftmaxDyck):
         self._out_of_range(net, flag)
         net.gate({net.unit({at["fault"].start: 1}): 1}, flag)
         closes, high, low = net.unit({at["closes"].start: 1}), self.deep(net, 1), self._flat(net, 1)
+        odd = net.unit({at["odd"].start: 1})  # 0 where a closing bracket has the class of token 1
         for i in range(self.b):
             bit, held, mine = (at[name].start + i for name in ("bit", "held", "mine"))
             for sign in (4, -4):
                 other = net.unit({bit: -sign, held: sign}, 3)  # 0 iff the latest one has the other bit
                 net.gate({closes: 1, high: -1, other: -1}, flag)
+            fewer, more = self._uneven(net, at["others"].start + 2 * i)
+            net.gate({closes: 1, low: -1, fewer: -1}, flag)
             is_zero = net.unit({mine: self.S, share: -self.S / 2}, 1)  # 0 iff token 1 has the bit 0
             is_one = net.unit({mine: -self.S, share: self.S / 2}, 1)
-            for name, known in (("ones", is_zero), ("zeros", is_one)):
-                for uneven in self._uneven(net, at[name].start + 2 * i):
-                    net.gate({closes: 1, low: -1, known: -1, uneven: -1}, flag)
+            for same, known in ((net.unit({bit: -1}, 1), is_zero), (net.unit({bit: 1}), is_one)):
+                net.gate({closes: 1, low: -1, odd: -1, same: -1, known: -1, more: -1}, flag)
         return net
 
     def _flat(self, net: Net, t: int) -> int:
@@ -117,10 +123,10 @@ class DyckByTwoSoftmax(SoftmaxDyck):
         net.gate({net.unit({at["even"].start: 1}): 1, self.deep(net, 1): -1}, {at["rest"].start: 1})
 
     def _uneven(self, net: Net, first: int) -> tuple[int, int]:
-        """0 iff share A is surely above B, or below: ±(A - B) > (A + B)/(2n)."""
+        """0 iff share A is surely below B: B - A > (A + B)/(2n); and 0 iff it is not surely above."""
         slack, (A, B) = self.S / (2 * self.task.n), (first, first + 1)
-        above = net.unit({A: slack - self.S, B: slack + self.S}, 1)
-        return above, net.unit({A: slack + self.S, B: slack - self.S}, 1)
+        below = net.unit({A: slack + self.S, B: slack - self.S}, 1)
+        return below, net.unit({A: self.S - slack, B: -self.S - slack}, 1)
 
     def weights(self) -> Weights:
         at, b = self.columns, self.b
@@ -133,17 +139,18 @@ class DyckByTwoSoftmax(SoftmaxDyck):
             w["0.0.O"][1 + i, at["mine"].start + i] = 1
         self.latest_of_class(w, _KEYS, b + 1)
         for i in range(b):
-            for value, (name, key) in enumerate((("zeros", "k_bit"), ("ones", "k_not"))):
-                for closing in range(2):
-                    head = 2 + 4 * i + 2 * value + closing
-                    self._count(w, head, at[key].start + i, closing)
-                    w["0.0.O"][head * (b + 1), at[name].start + 2 * i + closing] = 1
+            for closing in range(2):
+                head = 2 + 2 * i + closing
+                self._count(w, head, i, closing)
+                w["0.0.O"][head * (b + 1), at["others"].start + 2 * i + closing] = 1
         self.net.write(w, 0)
         self.any_fault(w, 1)
         return w
 
-    def _count(self, w: Weights, head: int, other_bit: int, closing: int) -> None:
-        """Score 0 at token 1 and at brackets of my class that open, or close, with this bit; else ≤ -64."""
+    def _count(self, w: Weights, head: int, i: int, closing: int) -> None:
+        """Score 0 at token 1 and at brackets of my class that open, or close, with another bit i than mine;
+        else ≤ -64.
+        """
         at, first = self.columns, head * _KEYS
         Q, K = w["0.0.Q"], w["0.0.K"]
         for c, (mine, its) in enumerate((("even", "k_odd"), ("odd", "k_even"))):
@@ -151,7 +158,8 @@ class DyckByTwoSoftmax(SoftmaxDyck):
             K[at[its if closing else f"k_{mine}"], first + c] = -1
         Q[at["one"], first + 2] = C
         K[at["k_opens" if closing else "k_closes"], first + 2] -= 1
-        K[other_bit, first + 2] -= 1
+        for c, name in enumerate(("k_bit", "k_not"), first + 3):
+            Q[at[name].start + i, c], K[at[name].start + i, c] = C, -1
         w["0.0.V"][at["first"], head * (self.b + 1)] = 1
 
     def hints(self) -> dict[str, Any]:

@@ -11,14 +11,14 @@ back at 0 after n readings, no sooner.  If the graph is no tree, n-1 edges leave
 part of 0 and is back sooner [denes1959].
 
     recurrence   ReLU(b - a - N|v-a|) is b - a if v = a < b, else 0, for N ≥ n; likewise the other three ways;
-                 seen += ReLU(start - v), where start is 1 at the first edge of a reading, else 0
+                 seen = min(1, seen + ReLU(start - v)), start is 1 at the first edge of a reading, else 0
     attention    by position: the edge that is next, in binary, is the next token
-    answer       ReLU(v - N·seen), at the last token alone: ≥ 1 for yes, 0 for no
+    answer       min(1, ReLU(v - N·seen)), at the last token alone, which reads itself
 
-One layer, both side by side, (n-1)(n-2) steps.  The state is v and seen, 2⌈log₂n⌉ bits, with 9 ReLUs in each
-of two inner stages.  With D = ⌈2log₂n⌉, P = ⌈log₂(n-1)⌉: width 2D + 2P + 8, keys of size P + 1.  Integers to
-2N, N = 2^⌈log₂n⌉, must be exact: n ≤ 128 in bfloat16.  A recurrence alone needs Ω(n log n) bits, whatever the
-number of steps [wen2025].
+One layer, both side by side, (n-1)(n-2) steps.  The state is v and seen, ⌈log₂n⌉ + 1 bits, with 10 ReLUs in
+each of two inner stages.  With D = ⌈2log₂n⌉, P = ⌈log₂(n-1)⌉: width 2D + 2P + 8, keys of size P + 2.
+Integers to 2N, N = 2^⌈log₂n⌉, must be exact: n ≤ 128 in bfloat16.  A recurrence alone needs Ω(n log n) bits,
+whatever the number of steps [wen2025].
 """
 
 from __future__ import annotations
@@ -68,16 +68,19 @@ class IsTreeByRecurrence(Programmed):
 
     @property
     def reader(self) -> Tier:
-        """Who brings the next edge from the prompt: a head; at the last token it brings nothing."""
+        """Who brings the next edge from the prompt: a head; the last token reads itself, which is 0."""
         match = [  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
             Match({"next": 2 * C, "asks": -C}, {"position": 1}),
             Match({"next": -C, "last": -C, "asks": C}, {"data": 1}, 1),
+            Match({"last": C}, {"last": 1}),
         ]
-        return Tier([Attend((), match, {"token": {"edge": 1}})])
+        looks = [("asks", "row", "edges"), ("walk", "row", "edges"), ("end", "one", "end")]
+        return Tier([Attend(looks, match, {"token": {"edge": 1}})])
 
     @property
     def program(self) -> Program:
-        """The answer, ReLU(v - N·seen) at the last token, is the lowest digit of what would come next."""
+        """The answer, min(1, ReLU(v - N·seen)) at the last token, is the lowest digit of what comes next."""
+        left, digit = {"v": 1, "seen": -self.N, "last": self.N}, Piece("token", 0, 1)
         n, D, P, N = self.task.n, self.D, self.P, self.N
         a, b = (table("vertex", n, 1, lambda: np.arange(float(n))[:, None], div=div) for div in (n, 1))
         start, following = apart(table("clock", n - 1, 1 + P, self._clock, "place"), 1, P)
@@ -90,11 +93,11 @@ class IsTreeByRecurrence(Programmed):
             ],
             layers=[
                 Tier(
-                    mixer="relu_rnn(d=2,stages=3,inner=9)",
+                    mixer="relu_rnn(d=2,stages=3,inner=10)",
                     write=self._walk,
                     fills={"v": 1, "seen": 1},
                     beside=[self.reader],
-                    relus=[Relu({"v": 1, "seen": -N, "last": N}, -N, {Piece("token", 0, 1): 1})],
+                    relus=[Relu(left, -N, {digit: 1}), Relu(left, -N - 1, {digit: -1})],
                 )
             ],
             readout="token",
@@ -108,13 +111,14 @@ class IsTreeByRecurrence(Programmed):
         return np.hstack([np.eye(n - 1, 1), digits(self.P)[np.arange(1, n) % (n - 1)]])
 
     def _walk(self, w: Weights, at: Columns) -> None:
-        """The recurrence: v goes over the edge if it can; `seen` counts the readings that began at 0."""
+        """The recurrence: v goes over the edge if it can; `seen` tells whether a reading began at 0."""
         N, U, W1, W2, W3, O = self.N, *(w[name] for name in ("U", "W1", "W2", "W3", "O"))
-        v, seen, zero, above_a, below_a, above_b, below_b, up, down = range(9)  # v and seen: the state, too
+        v, seen, zero, above_a, below_a, above_b, below_b, up, down, more = range(10)  # v, seen: of the state
         a, b, start = (at[name].start for name in ("a", "b", "start"))
         W1[v, v] = W1[seen, seen] = 1
         W1[v, zero], U[start, zero] = -1, 1  # ReLU(start - v)
-        W2[v, v] = W2[[seen, zero], seen] = 1
+        W2[v, v] = W2[[seen, zero], seen] = W2[[seen, zero], more] = 1
+        w["b2"][more], W3[more, seen] = -1, -1  # min(1, s) = s - ReLU(s - 1)
         W3[v, v] = W3[seen, seen] = 1
         U[b, up], U[a, up], U[a, down], U[b, down] = 1, -1, 1, -1
         for end, above, below, gain, loss in (

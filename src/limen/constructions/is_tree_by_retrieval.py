@@ -6,7 +6,7 @@ r"""IsTree by a recurrence of two numbers that fetches the edges again, one by o
 No token is compared with another: the recurrence counts, and asks for what it did not keep.  At the last
 token it calls for a written token, which has no edge: nothing comes back.
 
-One layer, both side by side, (n-1)(n-2) steps; the state is 2⌈log₂n⌉ bits.  Without the calls a recurrence
+One layer, both side by side, (n-1)(n-2) steps; the state is ⌈log₂n⌉ + 1 bits.  Without the calls a recurrence
 needs Ω(n log n) bits, whatever the number of steps; with them log n do [wen2025].
 """
 

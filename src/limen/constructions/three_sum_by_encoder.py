@@ -40,7 +40,8 @@ from limen.model.local import Mlp
 from limen.tasks.three_sum import ThreeSum
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
-POOL = 64  # what a partner is worth to the last layer; e^-64 for a fetch
+HEAR = 64  # e^-64 for a fetch
+POOL = 1024  # what a partner is worth to the last layer, also where rounding takes most of it
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class ThreeSumByEncoder(Programmed):
         r, place, token = len(self.primes), signs("place", self.P), CodedPart(0)
         word = sum(map(_word, self.primes, self.sizes), token)
         residue = sum((table(f"mod{p}", p, 1, partial(_residues, p)) for p in self.primes), token)
-        hear = Attend([("x", "one", "q")], [Match({"data": POOL}, {"asks": 1})], {"heard": {"q": 1}})
+        heard = sum((table(f"q{p}", p, 1, partial(_residues, p, more=1)) for p in self.primes), token)
+        hear = Attend([("x", "one", "q")], [Match({"data": HEAR}, {"asks": 1})], {"heard": {"q": 1}})
         pool = Attend(
             [("q", "exists", "x", "q")],
             [Match({"asks": 1}, {"met": POOL, "data": -POOL / 2})],
@@ -96,7 +98,7 @@ class ThreeSumByEncoder(Programmed):
         return Program(
             text=[
                 tokens(self.task.n, word=word, residue=residue, place=place, data=ONE),
-                tokens(1, q=residue, asks=ONE),
+                tokens(1, q=heard, asks=ONE),
             ],
             layers=[
                 Tier([hear], first, self._subtract, partners, local=units),
@@ -115,7 +117,7 @@ class ThreeSumByEncoder(Programmed):
             units = slice(first, first + 2 * p + 1)
             W1[[at["residue"].start + i, at["heard"].start + i], units] = 1
             W1[at["asks"], units] = -4 * p
-            b1[units] = 1 - np.arange(2 * p + 1)
+            b1[units] = -np.arange(2 * p + 1)  # what is heard is 1 more, so that no 0 is blurred
             for s in range(3):
                 to = slice(at[f"partner{s}"].start + column, at[f"partner{s}"].start + column + size)
                 for m in range(2 * p - 1):
@@ -131,7 +133,7 @@ class ThreeSumByEncoder(Programmed):
             Match({f"partner{s}": A * C}, {"word": 1}),
             Match({"place": -C}, {"place": 1}),
             Match({"data": C * (P - 1 - A * b)}, {"data": 1}),
-            Match({"asks": POOL}, {"asks": 1}),
+            Match({"asks": HEAR}, {"asks": 1}),
         ]
         return Attend([("x", "exists", "x", "q"), ("q", "one", "q")], match, {"met": {"data": 1}})
 
@@ -141,7 +143,7 @@ class ThreeSumByEncoder(Programmed):
         r, n, p = Roundoff.of(precision), self.task.n, self.primes[-1]
         if r is None or not holds(precision, 8 * p, 4 * C * self.A * (self.b + self.P)) or not n * r.acc < 1:
             return None
-        if not 64 * p * p * blur(stray(n, POOL, arb(0)), n + 1, r) < r.u:
+        if not 64 * p * p * blur(stray(n, HEAR, arb(0)), n + 1, r) < r.u:
             return None
         met = retrieved((n + 1) * arb(-C).exp(), n + 1, r)
         yes = POOL * (met.one * (1 - r.u) ** 3 - arb(1) / 2) * (1 - r.u)
@@ -155,5 +157,5 @@ def _word(p: int, size: int) -> CodedPart:
     return table(f"word{p}", p, size, lambda: 2 * digits(size)[:p] - 1)
 
 
-def _residues(p: int) -> Array:
-    return np.arange(float(p))[:, None]
+def _residues(p: int, more: int = 0) -> Array:
+    return more + np.arange(float(p))[:, None]

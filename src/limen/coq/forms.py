@@ -160,8 +160,8 @@ def conjoined(claims: Sequence[Claim]) -> str:
 def written(claim: Claim, stated: Stated) -> str:
     """The file that proves it."""
     form = forms()[claim.form]
-    exact = issubclass(lookup("theorems", form.theorem, Theorem), ExactTheorem)
-    how = " in exact arithmetic" if exact else ""
+    theorem = lookup("theorems", form.theorem, Theorem)
+    how = f" {theorem.supposed}" if issubclass(theorem, ExactTheorem) else ""
     thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
     return (
         f"{heading(claim)}\n"
@@ -180,7 +180,7 @@ def proved(verdict: Verdict, path: Path) -> Verdict:
     if path.suffix != ".v":
         raise BadInput(f"a Coq file must be named *.v, got {path}")
     bound = verdict.evidence and verdict.evidence.certificate
-    claim: Claim | NoStatement = NoStatement("only a CANNOT has one")
+    claim: Claim | NoStatement = NoStatement("only a CANNOT about a task of the catalogue has one")
     if isinstance(bound, Bound | ExactBound):
         claim = _claimed_by_any(bound) if isinstance(bound, Bound) else claimed(bound)
     stated = claim if isinstance(claim, NoStatement) else formal(claim)

@@ -29,13 +29,13 @@ from limen.core.text import (
     spell,
     spell_stack,
 )
-from limen.errors import BadInput
+from limen.errors import BadInput, at_least
 
 _SERIES = ", or layers in series, as linear(state_bits=…),softmax(reply_bits=…)"
 MOST_LAYERS = 4096  # that are written out
 # Recurrences, of which a bound sees their states alone: very many in a row are counted.
 _COUNTED = {"linear", "gated_linear", "delta", "gated_delta", "kda", "mamba", "mamba2", "lstm", "relu_rnn"}
-_COUNTED |= {"log_linear"}
+_COUNTED |= {"log_linear", "retnet", "rwkv7", "s4d"}
 AFFINE = "affine"  # the last item of a text, if the readout is supposed to be so
 P = 16  # bits per number where the text does not say: what models store
 
@@ -65,7 +65,8 @@ class Part:
         if self.kv is not None and not self.mixer.reads_kv_alone:
             raise BadInput(
                 f"{name} cannot read the keys and values of layer {self.kv}: its cache also depends on "
-                "its own input. Leave kv out; only softmax, hard, window, masked_softmax and linear take it"
+                "its own input. Leave kv out; only softmax, gated_softmax, hard, window, masked_softmax and "
+                "linear take it"
             )
 
     @cached_property
@@ -148,14 +149,33 @@ class Layer:
 class AffineEnd:
     """After the last mixer a residual sum and the readout xU + u; with a norm before it, xU and no u.
 
-    It is a hypothesis about the readout, no layer: no MLP, no thought, no gate and no norm of the output but
-    the mixer's own.
+    It is a hypothesis about the readout, no layer: no MLP but one of `inner` ReLUs, no thought, no gate and
+    no norm of the output but the mixer's own.
     """
 
     norm: bool = False
+    bias: bool = False  # one is added behind the norm
+    inner: int = 0  # ReLUs in one layer of an MLP that stands before the readout, beside the residual sum
+
+    def __post_init__(self) -> None:
+        at_least(self, inner=0)
+        if (self.bias and not self.norm) or (self.norm and self.inner):
+            raise BadInput("affine: bias is one behind a norm, and inner an MLP without a norm")
+
+    @property
+    def plain(self) -> bool:
+        """Whether an affine map and perhaps a norm are all."""
+        return not self.bias and not self.inner
+
+    @property
+    def spelled(self) -> str:
+        """The text form as certificates carry it."""
+        if self.inner:
+            return f"affine(inner={self.inner})"
+        return f"affine(norm={str(self.norm).lower()}{',bias=true' if self.bias else ''})"
 
     def __str__(self) -> str:
-        return "affine(norm=true)" if self.norm else "affine"
+        return self.spelled if self != AffineEnd() else "affine"
 
 
 @dataclass(frozen=True)
@@ -221,7 +241,7 @@ class Architecture:
     def spelled(self) -> str:
         """The text form with every size, as certificates carry it."""
         layers = self._spelled(lambda layer: "|".join(part.spelled for part in layer.parts))
-        return layers if self.end is None else f"{layers},affine(norm={str(self.end.norm).lower()})"
+        return layers if self.end is None else f"{layers},{self.end.spelled}"
 
     @property
     def sized(self) -> str:

@@ -1,7 +1,8 @@
-"""numpy, loaded when it is first used: most of what is decided needs none, and a browser may have none."""
+"""numpy, loaded when it is first used; where there is none, as in a browser, lists write the weights."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
@@ -11,7 +12,12 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 else:
-    np = lazy_loader.load("numpy")
+    if find_spec("numpy"):
+        np = lazy_loader.load("numpy")
+    else:
+        from limen.core.plain import Lists
+
+        np = Lists()
     Generator = NDArray = Any  # stand in annotations alone, which nobody evaluates
 
 __all__ = ["Generator", "NDArray", "np"]

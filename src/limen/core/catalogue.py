@@ -19,13 +19,17 @@ import importlib
 import re
 import sys
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from limen.errors import BadInput, unknown
 from limen.files import own
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -41,7 +45,6 @@ KINDS = {
 }
 _PACKAGES = {f"limen.{folder}" for folder in KINDS.values()}
 _ROOT = Path(__file__).parents[1]
-_points = cache(entry_points)  # one look at the installed packages serves every kind
 _DOCSTRING = re.compile(r'\s*r?"""([^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)  # a file's first statement
 
 
@@ -53,7 +56,7 @@ class _Entry(NamedTuple):
 
 def _folders(kind: str) -> list[str]:
     """The folders with the entries of a kind: its package's, whose `__path__` may name more."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     name = f"limen.{KINDS[kind]}"
     if name not in sys.modules and not _ROOT.joinpath(*KINDS[kind].split(".")).is_dir():
@@ -78,8 +81,27 @@ def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry
 @cache
 def _brought(kind: str) -> dict[str, _Entry]:
     """The entries of a kind in installed packages, by their ids."""
-    points = _points().select(group=f"limen.{kind}")
-    return {point.name: _Entry(point.module, point.attr, _file(point.module)) for point in points}
+    ours = _points(f"limen.{kind}")
+    return {point.name: _Entry(point.module, point.attr, _file(point.module)) for point in ours}
+
+
+def _points(group: str) -> Iterable[EntryPoint]:
+    """The entry points of installed packages; mostly none is ours, and their reader loads slowly."""
+    if not _offered():
+        return ()
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
+@cache  # one look serves every kind
+def _offered() -> bool:
+    """Whether an installed package offers an entry here, or stands where only their reader looks."""
+    if any(finder is not PathFinder and hasattr(finder, "find_distributions") for finder in sys.meta_path):
+        return True
+    places = [Path(place) for place in sys.path]
+    files = (file for place in places for file in place.glob("*[-.][iI][nN][fF][oO]/entry_points.txt"))
+    return any(map(Path.is_file, places)) or any(b"[limen." in file.read_bytes() for file in files)
 
 
 def _file(module: str) -> Path | None:

@@ -107,6 +107,12 @@ class Sides(NamedTuple):
     unit: str
 
 
+def not_below(exact: Fraction) -> float:
+    """A float that is the fraction, or the next above."""
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, math.inf)
+
+
 class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
     """The inequality of a theorem at concrete sizes: `has_bits` < `needs_bits` says cannot.
 
@@ -142,9 +148,7 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
         """The ceiling as a float, not below it."""
         if self.ceiling is None:
             return None
-        exact = Fraction(self.ceiling)
-        near = float(exact)
-        return near if near >= exact else math.nextafter(near, math.inf)
+        return not_below(Fraction(self.ceiling))
 
     @property
     def excludes(self) -> bool:
@@ -177,6 +181,47 @@ class ExactBound(Certificate, frozen=True, kw_only=True, tag="exact_bound"):
     def excludes(self) -> bool:
         """Whether it says cannot."""
         return self.has < self.needs
+
+
+class ExactCeiling(Certificate, frozen=True, kw_only=True, tag="exact_ceiling"):
+    """The highest accuracy on a `distribution` of inputs, in exact arithmetic, with an affine readout.
+
+    Like `ExactBound` it is about no weights that run.
+    """
+
+    architecture: str
+    theorem: str
+    arithmetic: Literal["exact"] = "exact"
+    ceiling: Number
+    distribution: str
+
+    @property
+    def accuracy(self) -> float:
+        """The ceiling as a float, not below it."""
+        return not_below(Fraction(self.ceiling))
+
+
+class TableBound(Certificate, frozen=True, kw_only=True, tag="table_bound"):
+    """Answers of a function that no model of this architecture has: `has_bits` < `needs_bits`.
+
+    `answers[i][j]` is the answer to `prefixes[i]` followed by `suffixes[j]`; no two rows are alike.  `task`
+    names the function.  Whoever has it can ask it for these answers again; the kernel only reads them.
+    """
+
+    architecture: str
+    theorem: Literal["streaming_state", "one_layer_cut"]
+    steps: Natural = 0
+    alphabet: Natural
+    prefixes: tuple[Text, ...]
+    suffixes: tuple[Text, ...]
+    answers: tuple[Answered, ...]
+    needs_bits: int
+    has_bits: int
+
+    @property
+    def sides(self) -> Sides:
+        """Both sides of the inequality with their unit."""
+        return Sides(self.needs_bits, self.has_bits, "bits")
 
 
 class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
@@ -242,7 +287,9 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
     messages: tuple[Message, ...]
 
 
-Proof = Bound | ExactBound | Solves | Fits | Machine | CorrectEverywhere  # what the kernel derives
+Proof = (
+    Bound | ExactBound | ExactCeiling | TableBound | Solves | Fits | Machine | CorrectEverywhere
+)  # what the kernel derives
 Tried = WrongAnswer | SameAnswer | Collision | StateCollision | Run | Transcript  # what a run shows
 Witness = Proof | Tried
 

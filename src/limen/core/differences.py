@@ -194,8 +194,8 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Triple Detection”",
         "multi-layer transformers cannot solve 3-Sum efficiently",
-        "A conjecture: neither proved nor refuted here, so the verdict stays open.",
-        ("three_sum", "match3"),
+        "A conjecture about any three tokens: neither proved nor refuted here.",
+        ("match3",),
         "several full layers",
     ),
     Difference(

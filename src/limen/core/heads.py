@@ -128,6 +128,8 @@ class Grouped(Headed):
         return split_t(x_t @ w["Q"], self.h), k, v
 
 
-def spread(x: jt.Num[torch.Tensor, "*batch sets n d"], group: int) -> jt.Num[torch.Tensor, "*batch h n d"]:
+def spread(
+    x: jt.Shaped[torch.Tensor, "*batch sets n d"], group: int
+) -> jt.Shaped[torch.Tensor, "*batch h n d"]:
     """The sets, each repeated for every head of its group."""
     return x if group == 1 else x.repeat_interleave(group, dim=-3)

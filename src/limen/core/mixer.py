@@ -35,6 +35,9 @@ class Mixer(ABC):
     reply_is_all: ClassVar[bool] = False
     """Of one that keeps every token: whether a reply is all that its tokens ever tell a later one."""
 
+    is_softmax: ClassVar[bool] = False
+    """Whether it is softmax heads over all tokens, whose keys and values are functions of their own token."""
+
     reads_kv_alone: ClassVar[bool] = False
     """Whether what it keeps is made of its keys and values alone: then they may be another layer's."""
 
@@ -133,3 +136,13 @@ class Streaming(Mixer):
         for x_t in x.unbind(-2):
             state, _ = self.step(w, state, x_t)
         return state
+
+    def advance(
+        self, w: Mapping[str, torch.Tensor], state: State, x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> tuple[State, jt.Num[torch.Tensor, "*batch n width"]]:
+        """Reads some tokens from a state on: the new state and their outputs."""
+        y = []
+        for x_t in x.unbind(-2):
+            state, y_t = self.step(w, state, x_t)
+            y.append(y_t)
+        return state, torch.stack(y, -2)

@@ -25,6 +25,7 @@ class Option(NamedTuple):
         False  # a text that may name a file; a page may only write it down, or send the object itself
     )
     each: bool = False  # the command line takes several, and asks for each by itself
+    itself: bool = False  # what a file holds: a page sends the object itself
 
 
 class Argument(Option):

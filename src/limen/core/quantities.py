@@ -163,6 +163,11 @@ def percent(share: float) -> str:
     return "100 %"
 
 
+def says_less_than_all(share: float) -> bool:
+    """Whether a ceiling says anything once it is written in percent."""
+    return percent(share) != "100 %"
+
+
 def in_bytes(count: int) -> str:
     """A number of bytes in its unit, as in 4.504 GiB."""
     size, unit = float(count), "B"

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -39,6 +39,12 @@ class Task(ABC):
     Sizes are the fields; positional ones are always printed, keyword-only ones when they
     differ from their default.  Everything is vectorised over leading batch axes.
     """
+
+    question: ClassVar[str] = ""
+    """What comes after "Can it", the size that grows in braces: look up one of {n} values."""
+
+    posed: ClassVar[str] = ""
+    """The other sizes at which a page asks it, as the text form has them; empty: they grow, too."""
 
     @property
     @abstractmethod

@@ -19,6 +19,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from limen.core.catalogue import identifier
@@ -55,6 +56,22 @@ def parse_call(text: str) -> Call:
     call = reader.call()
     reader.end()
     return call
+
+
+def several_calls(text: str) -> list[str]:
+    """The texts of several calls with commas between them.
+
+    >>> several_calls("index(n=25,S=32), index(n=50,S=32)")
+    ['index(n=25,S=32)', 'index(n=50,S=32)']
+    """
+    reader, ends = _Reader(text), [0]
+    while True:
+        reader.call()
+        ends.append(reader.at)
+        if not reader.take("mark", ","):
+            break
+    reader.end()
+    return [text[a:b].strip(" ,") for a, b in pairwise(ends)]
 
 
 def parse_stack(text: str) -> Stack:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Collision, ExactBound, WrongAnswer
+from limen.core.certificate import Bound, Collision, ExactBound, ExactCeiling, WrongAnswer
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.errors import counted
@@ -105,6 +105,8 @@ class Theorem(ABC):
 class ExactTheorem(Theorem):
     """A theorem about exact arithmetic and an affine readout: its bounds are kept apart from all others."""
 
+    supposed: ClassVar[str] = "in exact arithmetic"  # how its verdict goes on
+
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         counted(steps)
         return NoStatement("it is about exact arithmetic and an affine readout", elsewhere=True)
@@ -112,6 +114,10 @@ class ExactTheorem(Theorem):
     @abstractmethod
     def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
         """The inequality at these sizes, for a stack that ends with `affine`."""
+
+    def exact_ceiling(self, task: Task, architecture: Architecture) -> ExactCeiling | None:
+        """The highest accuracy on drawn inputs, where the theorem has an average case and it is below 1."""
+        return None
 
     @abstractmethod
     def says(self, bound: ExactBound) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from limen.core.certificate import Bound, ExactBound, Fits, Machine
+from limen.core.certificate import Bound, ExactBound, ExactCeiling, Fits, Machine, TableBound
 from limen.core.differences import Difference
 from limen.core.kernel import Accepted
 from limen.core.quantities import thought
@@ -80,7 +80,7 @@ def answer_of(evidence: Accepted | None, incomplete: bool = False) -> Answer:
     if evidence is None:
         return Answer.INCOMPLETE if incomplete else Answer.OPEN
     match evidence.certificate:
-        case Bound():
+        case Bound() | TableBound():
             return Answer.CANNOT
         case ExactBound(arithmetic="exact_last_layer"):
             return Answer.CANNOT_EXACT_LAST
@@ -111,7 +111,7 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     believed: str | None  # of what is open: the conjecture that says no
     reason: str
     remarks: tuple[str, ...]
-    certificate: Bound | ExactBound | Fits | Machine | None
+    certificate: Bound | ExactBound | TableBound | Fits | Machine | None
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case, and how it compares
     defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
@@ -122,6 +122,10 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     needs: int | None = None
     has: int | None = None
     in_exact_arithmetic: str | None = None  # what would be ruled out if the readout were affine
+    exact_ceiling: ExactCeiling | None = (
+        None  # the highest accuracy in exact arithmetic, by an affine readout
+    )
+    function: bool = False  # the task is a function of one's own: no size of it is varied
 
     @property
     def headline(self) -> str:
@@ -142,7 +146,7 @@ class Verdict(Result):
     evidence: Accepted | None = None
     construction: str | None = None  # whose weights they are, where the evidence is weights
     argued: tuple[Argued, ...] = ()
-    nearest: Bound | ExactBound | None = (
+    nearest: Bound | ExactBound | TableBound | None = (
         None  # of the inequalities that apply the tightest, whether or not it says CANNOT
     )
     remarks: tuple[str, ...] = ()  # what else was looked at
@@ -158,16 +162,18 @@ class Verdict(Result):
     proof_by: str | None = None  # by which theorem of which file
     proof_missing: str | None = None  # why none was written, though it was asked for
     in_exact_arithmetic: str | None = None  # what would be ruled out if the readout were affine
+    exact_ceiling: ExactCeiling | None = None
+    tokens: int | None = None  # of a text, where the task is a function of one's own
 
     def __post_init__(self) -> None:
         if self.evidence is None:
             return
         certificate = self.evidence.certificate
-        if not isinstance(certificate, Bound | ExactBound | Fits | Machine):
+        if not isinstance(certificate, Bound | ExactBound | TableBound | Fits | Machine):
             raise BadInput("weights alone say nothing about an architecture")
         if (certificate.task, certificate.architecture) != (self.task, self.architecture):
             raise BadInput(f"the certificate is about {certificate.task} by {certificate.architecture}")
-        if isinstance(certificate, Bound) and certificate.steps != self.steps:
+        if isinstance(certificate, Bound | TableBound) and certificate.steps != self.steps:
             raise BadInput(f"the certificate is about {certificate.steps} steps of chain of thought")
         if isinstance(certificate, ExactBound) and self.steps:
             raise BadInput("a bound in exact arithmetic is about one pass, without chain of thought")
@@ -189,7 +195,7 @@ class Verdict(Result):
         task, architecture = self.as_written or (self.task, self.architecture)
         return DecideReport(
             task=task,
-            tokens=Task.parse(self.task).length,
+            tokens=Task.parse(self.task).length if self.tokens is None else self.tokens,
             architecture=architecture,
             steps=self.steps,
             verdict=self.answer,
@@ -218,6 +224,8 @@ class Verdict(Result):
             needs=getattr(sides, "needs", None),
             has=getattr(sides, "has", None),
             in_exact_arithmetic=self.in_exact_arithmetic,
+            exact_ceiling=self.exact_ceiling,
+            function=self.tokens is not None,
         )
 
     @property
@@ -226,6 +234,8 @@ class Verdict(Result):
         return 1 if missed or self.proof_missing else 0
 
     @property
-    def _certificate(self) -> Bound | ExactBound | Fits | Machine | None:
+    def _certificate(self) -> Bound | ExactBound | TableBound | Fits | Machine | None:
         certificate = self.evidence and self.evidence.certificate
-        return certificate if isinstance(certificate, Bound | ExactBound | Fits | Machine) else None
+        return (
+            certificate if isinstance(certificate, Bound | ExactBound | TableBound | Fits | Machine) else None
+        )

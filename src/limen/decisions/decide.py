@@ -16,7 +16,7 @@ from pathlib import Path
 
 from limen.core.architecture import AffineEnd, Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.certificate import Bound, ExactBound, Fits, Machine
+from limen.core.certificate import Bound, ExactBound, ExactCeiling, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.differences import differences
 from limen.core.kernel import Accepted, accept
@@ -24,14 +24,10 @@ from limen.core.quantities import many, percent
 from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, ExactTheorem, NoStatement, Theorem
-from limen.core.verdict import Argued, Flip, Verdict
-from limen.decisions.by_counting import relu_rnn_by_counting
-from limen.decisions.conjectures import believed
-from limen.decisions.placement import evidence, offer
+from limen.core.verdict import Argued, Conjecture, Flip, Verdict
 from limen.errors import BadInput, counted, unknown
 from limen.files.folder import content_of, write_whole
 from limen.files.missing import LeftOut, absent, package
-from limen.model.files import HEADER, WEIGHTS
 
 _KINDS = 8  # of layers that are left out in turn
 Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why it is neither
@@ -120,12 +116,19 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         () if evidence else (*known.remarks(task), *(() if steps else _silent_exactly(task, architecture))),
         flips and Flip(size, *flips),
         ceiling,
-        None if evidence or known.argued else believed(task, architecture, steps),
+        None if evidence or known.argued else _believed(task, architecture, steps),
         known.incomplete,
         differences(task, architecture),
         as_written=(str(task), str(as_written)),
         in_exact_arithmetic=note,
+        exact_ceiling=None if steps else _exact_ceiling(task, architecture),
     )
+
+
+def _believed(task: Task, architecture: Architecture, steps: int) -> Conjecture | None:
+    from limen.decisions.conjectures import believed  # for what is open alone
+
+    return believed(task, architecture, steps)
 
 
 def ruled_out(
@@ -250,7 +253,7 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
         try:
             known.append(lookup("constructions", name, Construction).within(task, architecture))
         except BadInput as error:  # it does not exist at these sizes
-            ways[name] = str(error)
+            ways[name] = str(error).removeprefix(f"{name}: ")
         except ModuleNotFoundError as error:
             ways[name] = LeftOut.of(error)
     for construction in known:
@@ -261,6 +264,8 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
         if isinstance(way := evidence_by(construction, architecture, steps), Accepted):
             return ways | {str(construction): way}
     if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
+        from limen.decisions.by_counting import relu_rnn_by_counting
+
         reader = relu_rnn_by_counting(task, architecture)
         ways["machine"] = reader if isinstance(reader, str) else accept(reader)
     return ways
@@ -287,6 +292,8 @@ def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]
 
 def evidence_by(construction: Construction, architecture: Architecture, steps: int) -> Way:
     """The evidence of CAN by one construction, or a proof on paper, or why it is neither."""
+    from limen.decisions.placement import evidence, offer  # what only excludes, does without models
+
     try:
         offered = offer(construction, architecture, steps)
         return offered if isinstance(offered, str) else evidence(offered, architecture)
@@ -301,6 +308,14 @@ def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | No
     ceilings = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
     lowest = sorted(filter(None, ceilings), key=lambda c: c.accuracy)
     return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
+
+
+def _exact_ceiling(task: Task, architecture: Architecture) -> ExactCeiling | None:
+    """The lowest ceiling in exact arithmetic that the kernel accepts; only for a stack with `affine`."""
+    exact = (theorem for _, theorem in theorems() if isinstance(theorem, ExactTheorem))
+    ceilings = (theorem.exact_ceiling(task, architecture) for theorem in exact)
+    lowest = sorted(filter(None, ceilings), key=lambda c: c.accuracy)
+    return next((c for c in lowest if isinstance(accept(c), Accepted)), None)
 
 
 def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
@@ -370,6 +385,8 @@ def _reason(evidence: Accepted | None, by: str | None, known: Known) -> str:
 
 def keep(evidence: Accepted, path: Path) -> None:
     """Writes the certificate and its weights beside it; another model's weights are not overwritten."""
+    from limen.model.files import HEADER, WEIGHTS
+
     for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
         other = path.parent / name
         if other.exists() and content_of(other) != content:

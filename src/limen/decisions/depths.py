@@ -34,7 +34,7 @@ _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 LOSS = "removing it costs {}"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
-_SILENT = ("block_sparse", "fetch")  # no weights are known that chain hops through these
+_SILENT = ("block_sparse", "nsa", "fetch")  # no weights are known that chain hops through these
 _DEPTH, _MERGED = "composition_depth", "log_linear_state"  # the second counts a state that does not grow
 _PARTS, _FINEST = (1, 2, 8), 10  # parts of tables that are tried; m becomes larger by 2^-10 of it at first
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
@@ -213,8 +213,14 @@ def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
     """The layers whose removal loses a hop, and the changes that would add one."""
     layers = architecture.layers
     stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
+    known: dict[object, int] = {}  # by all that the levels depend on
     for stretch in stretches[: _LOOKED_AT // max(len(layers), 1)]:
-        lost = κ - _κ(_without(layers, stretch[0])) if len(layers) > 1 else 0
+        if not (rest := _without(layers, stretch[0])):
+            break
+        reads = tuple(tuple((p.full, p.query_state_bits, p.kv) for p in layer.parts) for layer in rest)
+        if reads not in known:
+            known[reads] = _κ(rest)
+        lost = κ - known[reads]
         if lost > 0:
             costs = "one hop" if lost == 1 else plural(lost, "hop")
             yield from ((i, LOSS.format(costs)) for i in stretch)
@@ -248,7 +254,7 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
     parts = []
     for part in layer.parts:
         kv = None if part.kv is None else part.kv + by if part.kv > after else part.kv
-        parts.append(replace(part, kv=None if kv == j else kv))
+        parts.append(part if part.kv is None else replace(part, kv=None if kv == j else kv))
     return Layer(tuple(parts))
 
 

@@ -21,6 +21,9 @@ from limen.core.numbers import Float, Precision
 from limen.core.quantities import plural
 from limen.core.verdict import Argued
 from limen.errors import BadInput, counted
+from limen.mixers.gated_softmax import GatedSoftmax
+from limen.mixers.mla import Mla
+from limen.mixers.retnet import Retnet
 from limen.mixers.softmax import Softmax
 from limen.model.files import written
 from limen.model.model import Frame
@@ -44,11 +47,15 @@ class Offer:
     precision: str
 
 
-def _lacking(needed: Architecture) -> str:
+def _lacking(needed: Architecture, there: Architecture) -> str:
     """Why a stack has no room for a construction."""
+    stacks = needed.layers, there.layers
+    wanted, given = ({type(part.mixer) for layer in layers for part in layer.parts} for layers in stacks)
+    latent = Softmax in wanted and Mla in given
+    room = " (in mla: keys of d_k - d_r, and a latent of h(d_k + d) for the heads used)" if latent else ""
     if len(needed.layers) == 1:
-        return f"needs a layer at least as large as {needed}; this stack has none"
-    return f"needs layers at least as large as {needed}, in this order; this stack does not have them"
+        return f"needs a layer at least as large as {needed}{room}; this stack has none"
+    return f"needs layers at least as large as {needed}{room}, in this order; this stack does not have them"
 
 
 def offer(construction: Construction, architecture: Architecture, steps: int) -> Offer | str:
@@ -56,12 +63,12 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
     counted(steps)
     if construction.steps > steps:
         return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
-    frame, encoder = _frame(construction), False
+    frame, encoder = bare(construction), False
     used = _used(frame, architecture)
     if used is None and not construction.steps and (seeing := _seeing(construction)) is not None:
         used, encoder = _used(seeing, architecture), True
     if used is None:
-        return _lacking(frame.architecture)
+        return _lacking(frame.architecture, architecture)
     end = architecture.end
     if end is not None and (construction.steps or not _ends_so(frame, end)):
         return f"its readout, or its chain of thought, is not what {end} supposes"
@@ -75,17 +82,20 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
 def _ends_so(frame: Frame, end: AffineEnd) -> bool:
     """Whether the norm or none and an affine map follow the last mixer; the kernel looks at the bias."""
     last = frame.local(len(frame.architecture.layers) - 1)
-    return last is None and frame.norm == end.norm and isinstance(frame.readout, Affine | Binary)
+    return (
+        end.plain and last is None and frame.norm == end.norm and isinstance(frame.readout, Affine | Binary)
+    )
 
 
 @lru_cache(maxsize=_FRAMES)  # 131,072 levels of brackets take a second, and every step of thought asks
-def _frame(construction: Construction) -> Frame:
+def bare(construction: Construction) -> Frame:
+    """The construction's frame, made once."""
     return construction.frame()
 
 
 @lru_cache(maxsize=_FRAMES)
 def _seeing(construction: Construction) -> Frame | None:
-    return as_encoder(_frame(construction))
+    return as_encoder(bare(construction))
 
 
 def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | str:
@@ -170,7 +180,7 @@ def files_of(offered: Offer) -> Files:
 
 def frame_of(offered: Offer) -> Frame:
     """The construction's own frame, or the same as an encoder."""
-    frame = _frame(offered.construction)
+    frame = bare(offered.construction)
     if not offered.encoder:
         return frame
     seeing = as_encoder(frame)
@@ -220,34 +230,46 @@ def _placed(wanted: tuple[Layer, ...], there: Architecture) -> list[Part] | None
 def _held(wanted: Layer, there: Layer) -> list[Part] | None:
     """The parts of a layer that hold the wanted ones, or None; each head is used once.
 
-    A head of the construction has keys and values of its own: where heads share them, it takes a group.
+    A head of the construction has keys and values of its own: where heads share them, it takes a group; in an
+    `mla` they take a part of the latent.  Heads of `retnet` fade at their own rates: they are the first.
 
     A part with its own number of state bits does not set the precision.
     """
     heads = [_sets(part.mixer) for part in there.parts]
+    latents = [part.mixer.latent if isinstance(part.mixer, Mla) else math.inf for part in there.parts]
     used: list[Part] = []
     for want in wanted.parts:
-        h = _sets(want.mixer)
-        at = next((i for i, part in enumerate(there.parts) if heads[i] >= h and _within(want, part)), None)
+        h, pairs = _sets(want.mixer), getattr(want.mixer, "pair_size", 0)
+        room = (i for i in range(len(heads)) if heads[i] >= h and latents[i] >= pairs)
+        at = next((i for i in room if _within(want, there.parts[i])), None)
         if at is None:
             return None
-        heads[at] -= h
+        heads[at], latents[at] = 0 if isinstance(want.mixer, Retnet) else heads[at] - h, latents[at] - pairs
         if want.p is None:
             used.append(there.parts[at])
     return used
 
 
 def _within(want: Part, part: Part) -> bool:
-    if part.bits is not None or part.kv is not None or type(part.mixer) is not type(want.mixer):
+    mixer = _plain(part.mixer)
+    if part.bits is not None or part.kv is not None or type(mixer) is not type(want.mixer):
         return False
     if want.p is not None and want.p > (part.p or 16):
         return False
     counted_heads = ("h", "kv_heads")
-    if getattr(want.mixer, "group", 1) > getattr(part.mixer, "group", 1):
+    if getattr(want.mixer, "group", 1) > getattr(mixer, "group", 1):
         return False
-    return all(
-        _enough(want.mixer, part.mixer, f.name) for f in fields(want.mixer) if f.name not in counted_heads
-    )
+    return all(_enough(want.mixer, mixer, f.name) for f in fields(want.mixer) if f.name not in counted_heads)
+
+
+def _plain(mixer: Mixer) -> Mixer:
+    """The softmax heads that an `mla` or a `gated_softmax` can be; other mixers as they are."""
+    match mixer:
+        case Mla():
+            return Softmax(mixer.h, mixer.d, d_k=mixer.own)
+        case GatedSoftmax():
+            return Softmax(mixer.h, mixer.d, d_k=mixer.d_k, kv_heads=mixer.kv_heads)
+    return mixer
 
 
 def _sets(mixer: Mixer) -> int:

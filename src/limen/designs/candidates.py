@@ -32,6 +32,7 @@ HEAD_SIZES = (64, 128)
 STATES = (16, 64, 128)  # numbers a channel in Mamba-2
 WINDOWS = (512, 4096)
 RELU = FeatureMap.named("relu")  # the feature map of the constructions
+DEEPEST = 4  # layers of a construction up to which alike stacks are told by their rows of layers
 
 LETTERS: dict[type[Mixer], str] = {
     Softmax: "F",
@@ -86,8 +87,29 @@ class Candidate(NamedTuple):
         other = thin if rest else self.first
         return full if F else None, other, self.places, None if other == self.first else self.first
 
+    @property
+    def rows(self) -> tuple[object, ...]:
+        """A key that is equal for two candidates of equal layers, in which the same rows of layers are found.
+
+        Layers are placed in order, each in the first one left that has room, so a construction of at most
+        DEEPEST layers has room in both of them or in none.
+        """
+        ahead = self.first is not None
+        return self.full, self.thin, self.n, self.first, _rows(self.places >> ahead, self.n - ahead)
+
     def _spelt(self, places: int) -> tuple[Layer, ...]:
         return tuple(self.full if places >> i & 1 else self.thin for i in range(self.n))
+
+
+@cache
+def _rows(places: int, n: int) -> tuple[int, frozenset[str]]:
+    """Which kind comes first; which rows of at most DEEPEST layers, full or not, stand in it in order."""
+    rows, every = {""}, 2 ** (DEEPEST + 1) - 1
+    for i in range(n):
+        rows |= {f"{row}{places >> i & 1}" for row in rows if len(row) < DEEPEST}
+        if len(rows) == every:
+            break
+    return places & 1, frozenset(rows)
 
 
 def candidates(wish: Wish) -> Iterator[Candidate]:

@@ -30,6 +30,7 @@ from limen.designs.search import (
 )
 from limen.designs.verdicts import Standing, bound_of
 from limen.designs.wish import Wish
+from limen.training.learned import Learned, learned
 
 _LONG = 48  # layers up to which a strip shows each one
 
@@ -96,6 +97,7 @@ class PricedStack(Price, frozen=True, kw_only=True):
     hops: int
     verdicts: tuple[TaskVerdict, ...]
     neighbours: tuple[NeighbourReport, ...] = ()
+    learned: tuple[Learned, ...] = ()  # beside the verdicts: neither a constraint nor one of them
 
 
 class Grouping(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,6 +222,7 @@ def _row(wish: Wish, row: FrontRow) -> PricedStack:
         strip=strip(row.architecture),
         hops=Graph.of(row.architecture, wish.context).κ,
         verdicts=_verdicts(wish, row.judged),
+        learned=learned(row.architecture),
         **_price(row.cost),
     )
 

@@ -159,12 +159,15 @@ def design(wish: Wish, progress: Callable[[str], None] = lambda text: None) -> D
     front: list[FrontRow] = []
     killed: list[Killed] = []
     everything = (Standing.CAN,) * len(wish.tasks)
+    alike: dict[object, Architecture] = {}  # the first candidate in which the same rows of layers are found
     for i, (candidate, price) in enumerate(priced):
         if i % _TOLD == 0:
             progress(f"{i:,} of {len(priced):,} stacks compared, {len(front)} left")
-        if any(row.beats(price, everything) for row in front) or not _promising(
-            wish, candidate, price, front
-        ):
+        if any(row.beats(price, everything) for row in front):
+            continue
+        if (rows := candidate.rows) not in alike:
+            alike[rows] = candidate.architecture
+        if not _promising(wish, candidate, alike[rows], price, front):
             continue
         row = judge(wish.tasks, candidate.architecture, price)
         if isinstance(row, Killed):
@@ -182,26 +185,30 @@ def with_row(front: list[FrontRow], row: FrontRow) -> list[FrontRow]:
     return [*(other for other in front if not row.beats(other.cost, other.standings)), row]
 
 
-def _beaten(wish: Wish, front: list[FrontRow], price: Cost, architecture: Architecture) -> bool:
+def _beaten(
+    wish: Wish, front: list[FrontRow], price: Cost, candidate: Candidate, alike: Architecture
+) -> bool:
     """Whether a row beats a stack; its standing is asked only where a cheaper row does not do the task."""
     rows = [row.standings for row in front if row.cost.within(price)]
     return any(
         all(
-            mine is Standing.CAN or mine >= promised(task, architecture)
+            mine is Standing.CAN or mine >= promised(task, candidate, alike)
             for mine, task in zip(row, wish.tasks, strict=True)
         )
         for row in sorted(rows, key=lambda row: -row.count(Standing.CAN))
     )
 
 
-def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[FrontRow]) -> bool:
+def _promising(
+    wish: Wish, candidate: Candidate, alike: Architecture, price: Cost, front: list[FrontRow]
+) -> bool:
     """Whether a candidate would be on the front if no theorem ruled it out.
 
     A linear layer put first must be of use: improve a task's standing, or escape a theorem.
     """
-    architecture = candidate.architecture
-    if _beaten(wish, front, price, architecture):
+    if _beaten(wish, front, price, candidate, alike):
         return False
+    architecture = candidate.architecture
     plain, hope = candidate.plain, [hoped(task, architecture) for task in wish.tasks]
     if plain is None or hope != [hoped(task, plain) for task in wish.tasks]:
         return True

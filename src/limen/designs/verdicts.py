@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
+from typing import NamedTuple
 
 import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
@@ -12,11 +13,14 @@ from limen.core.certificate import Bound, Solves
 from limen.core.construction import Construction, constructions_for
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions.placement import Offer, offer, solves
+from limen.decisions.placement import Offer, bare, offer, solves
+from limen.designs.candidates import DEEPEST, Candidate
 from limen.errors import BadInput
-from limen.files.missing import package
+from limen.files.missing import absent, package
 from limen.tasks.facts import chain
 from limen.theorems.composition_depth.levels import Levels, levels_of
+
+_OURS = "limen.constructions."
 
 
 class Standing(IntEnum):
@@ -51,9 +55,28 @@ def hoped(task: Task, architecture: Architecture) -> Standing:
     return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
 
 
+def promised(task: Task, candidate: Candidate, alike: Architecture) -> Standing:
+    """The standing if no theorem rules it out: weights that the kernel derives, whatever stack holds them.
+
+    `alike` is a stack with the same `Candidate.rows`: it is asked instead, where these are all that counts.
+    """
+    return _promised(task, alike if _by_rows(task, alike) else candidate.architecture)
+
+
+def _by_rows(task: Task, architecture: Architecture) -> bool:
+    """Whether offers are the same in all stacks with the same `Candidate.rows`.
+
+    So it is for constructions of at most DEEPEST layers whose sizes follow the layers in the order in which
+    their kinds first come: all of the catalogue but those of chains, by a law in tests/test_design.py.
+    """
+    if chain(task) is not None or absent():  # what is left out depends on theorems, too
+        return False
+    ours = all(kind.__module__.startswith(_OURS) for kind in _kinds(task))
+    return ours and _looked_at(task, architecture).deepest <= DEEPEST
+
+
 @cache
-def promised(task: Task, architecture: Architecture) -> Standing:
-    """The standing if no theorem rules it out: weights that the kernel derives, whatever stack holds them."""
+def _promised(task: Task, architecture: Architecture) -> Standing:
     if any(map(_derived, _offers(task, architecture))):
         return Standing.CAN
     if decisions.incomplete(task, architecture):
@@ -78,20 +101,34 @@ def shallow(task: Task, architecture: Architecture) -> bool:
     return isinstance(levels_of(architecture, tables.length, tables.L, steps=0), Levels)
 
 
-@cache
+class LookedAt(NamedTuple):
+    """The constructions whose layers a stack has, placed in it; the layers of the deepest, placed or not."""
+
+    offers: tuple[Offer, ...]
+    deepest: int
+
+
 def _offers(task: Task, architecture: Architecture) -> tuple[Offer, ...]:
-    """The constructions whose layers a stack has, placed in it."""
-    fitting = []
+    return _looked_at(task, architecture).offers
+
+
+@cache
+def _looked_at(task: Task, architecture: Architecture) -> LookedAt:
+    fitting, deepest = [], 0
     for kind in _kinds(task):
         try:
-            offered = offer(kind.within(task, architecture), architecture, steps=0)
+            construction = kind.within(task, architecture)
+            if construction.steps:
+                continue
+            deepest = max(deepest, len(bare(construction).architecture.layers))
+            offered = offer(construction, architecture, steps=0)
             if isinstance(offered, Offer):
                 fitting.append(offered)
         except BadInput:  # it does not exist at these sizes
             continue
         except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
             package(error)
-    return tuple(fitting)
+    return LookedAt(tuple(fitting), deepest)
 
 
 @cache

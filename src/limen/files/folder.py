@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -146,7 +145,7 @@ def _locked(folder: Path, how: int) -> Iterator[None]:
 
 
 def _name() -> str:
-    return f".limen-{secrets.token_hex(8)}"
+    return f".limen-{os.urandom(8).hex()}"
 
 
 def _create(path: Path, content: bytes) -> None:

@@ -9,8 +9,9 @@ from importlib.util import find_spec
 
 # What brings each: the extra `limen[…]`, or the package itself.
 _BROUGHT_BY = dict.fromkeys(("torch", "jaxtyping"), "limen[run]")
-_BROUGHT_BY |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "limen[report]")
+_BROUGHT_BY |= dict.fromkeys(("altair", "vl_convert"), "limen[report]")
 _BROUGHT_BY |= dict.fromkeys(("dask", "distributed", "duckdb"), "limen[train]")
+_BROUGHT_BY |= dict.fromkeys(("accelerate", "gguf"), "limen[probe]")
 _BROUGHT_BY |= {"transformers": "limen[hf]", "numpy": "numpy", "safetensors": "safetensors"}
 
 

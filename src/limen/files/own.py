@@ -54,7 +54,19 @@ def function(name: str) -> Callable[..., object]:
 
 def is_class(text: str) -> bool:
     """Whether `file.py:Name…` names a class; the file is not run."""
-    name = text.partition("(")[0].strip()
+    return _defines(text.partition("(")[0].strip(), ast.ClassDef)
+
+
+def is_function(text: str, sizes: bool = False) -> bool:
+    """Whether `file.py:name` names a function that is defined there; the file is not run.
+
+    With the sizes of a function beside it, it means one: what is wrong with it, its reader says.
+    """
+    meant = sizes and ".py" in text and "(" not in text and not is_class(text)
+    return meant or text.endswith(".py") or _defines(text.strip(), ast.FunctionDef)
+
+
+def _defines(name: str, kind: type[ast.ClassDef | ast.FunctionDef]) -> bool:
     path, inside = _key(name)
     if not named(name) or not path.is_file():
         return False
@@ -62,7 +74,7 @@ def is_class(text: str) -> bool:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return False
-    return any(isinstance(node, ast.ClassDef) and node.name == inside for node in tree.body)
+    return any(isinstance(node, kind) and node.name == inside for node in tree.body)
 
 
 def adopt(cls: type) -> str:

@@ -14,6 +14,7 @@ from limen.core.architecture import Part
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
 from limen.hf.stack import SUMS, Bits, Block, EveryToken, Kept, LastTokens, Rows, Use
+from limen.mixers.gated_softmax import GatedSoftmax
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
 
@@ -23,6 +24,8 @@ _LIMITS = {
     "sliding_attention": "sliding_window",
     "chunked_attention": "attention_chunk_size",
 }
+# Types that scale what each head has read by a gate of the token itself, number by number.
+_GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "afmoe", "beam")
 
 
 class Heads(NamedTuple):
@@ -69,7 +72,7 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
     if which.h % which.h_kv:
         raise f.wrong("num_key_value_heads", f"a divisor of num_attention_heads = {which.h}")
     if (limit := _LIMITS[kind]) is None:
-        return full(which)
+        return full(which, gated=f.model_type in _GATED)
     return window(which, _width(f, limit), bits, chunk=limit != "sliding_window")
 
 
@@ -80,8 +83,9 @@ def _width(f: Fields, limit: str) -> int:
     return f.integer(limit, 2)
 
 
-def full(which: Heads) -> Block:
-    part = Part(Softmax(which.h, which.d_v, d_k=which.d_k, kv_heads=which.kv_heads), p=SUMS)
+def full(which: Heads, gated: bool = False) -> Block:
+    kind = GatedSoftmax if gated else Softmax
+    part = Part(kind(which.h, which.d_v, d_k=which.d_k, kv_heads=which.kv_heads), p=SUMS)
     return Block("full attention", part, (which.kept(EveryToken()),), which.sizes)
 
 

@@ -1,6 +1,7 @@
 """flash-linear-attention's own types: recurrences of h heads with d_k × d_v numbers, and its transformer.
 
-gla, delta_net, gated_deltanet, hgrn2, gsa, rwkv6, rwkv7   one recurrence a layer, or one behind convolutions
+gla, retnet, delta_net, gated_deltanet, hgrn2, gsa,
+rwkv6, rwkv7                                               one recurrence a layer, or one behind convolutions
 samba                                                      Mamba
 transformer, sba                                           attention, of a window where it has one
 attn: {layers: […], num_heads, num_kv_heads, window_size}  these layers are attention instead
@@ -23,6 +24,8 @@ from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
 from limen.mixers.mamba import Mamba
+from limen.mixers.retnet import Retnet
+from limen.mixers.rwkv7 import Rwkv7
 
 
 class FlaSizes(NamedTuple):
@@ -38,7 +41,8 @@ class FlaSizes(NamedTuple):
 _MIXERS: dict[str, Mixer] = {
     "delta_net": Delta(),
     "gated_deltanet": GatedDelta(),
-    "rwkv7": GatedDelta(),  # a diagonal and a rank-one step; only the bits of its state are used
+    "retnet": Retnet(),
+    "rwkv7": Rwkv7(),
 }
 
 
@@ -68,7 +72,7 @@ def _recurrence(f: Fields, bits: Bits) -> Block:
     state: Pieces = ((h, d_k * d_v),)
     if f.model_type == "gsa":
         state = ((h_kv, f.integer("num_slots") * (d_k + d_v)),)
-    if f["use_short_conv"]:
+    if f["use_short_conv"] and f.model_type != "retnet":  # whose block does not pass it on
         keys = h_kv if f.model_type in ("gla", "gsa") else h_k
         channels = (h_k, d_k), (keys, d_k), (h_kv, d_v)
         return behind_convolution(f.model_type, mixer, state, (channels, f.integer("conv_size")), bits)

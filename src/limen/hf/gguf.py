@@ -162,6 +162,11 @@ def header(path: Path, where: str) -> GGUFConfig:
     return config
 
 
+def numbers_of(path: Path, where: str) -> int:
+    """How many numbers the tensors of one file hold, whatever its metadata describe."""
+    return _read(path, where)[1]
+
+
 def _others(path: Path, count: object) -> list[Path] | None:
     """The other files of a model in parts, by their names; None if one is missing."""
     named = re.fullmatch(r"(.+)-(\d{5})-of-(\d{5})\.gguf", path.name)

@@ -14,7 +14,7 @@ from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
 from limen.hf.stack import SUMS, Bits, Block, EveryToken, Kept, Use
 from limen.mixers.block_sparse import BlockSparse
-from limen.mixers.softmax import Softmax
+from limen.mixers.mla import Mla
 from limen.mixers.top_k import TopK
 
 FIELDS = (
@@ -30,16 +30,10 @@ _SKIPPED = 2  # from which layer on, less one, an index serves several
 
 
 def latent(f: Fields) -> Block:
-    """Every head reads values of size v_head_dim out of the latent vector.
-
-    That has room for one set of keys and values if r ≥ qk_nope_head_dim + v_head_dim; if not, only what the
-    heads reply is counted: then no weights are said to fit.
-    """
-    h, d = f.integer("num_attention_heads"), _value_size(f)
-    mixer = Softmax(h, d, d_k=_key_size(f), kv_heads=None if h == 1 else 1)
-    room = f.integer("kv_lora_rank") >= f.integer("qk_nope_head_dim") + d
-    part = Part(mixer, p=SUMS) if room else Part(mixer, bits=mixer.reply_bits(SUMS))
-    return Block("latent attention", part, (_latents(f),), _sizes(f))
+    """Every head reads values of size v_head_dim out of the latent vector."""
+    h, r, d_r = f.integer("num_attention_heads"), f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim", 0)
+    mixer = Mla(h, _value_size(f), d_k=_key_size(f), r=r, d_r=d_r)
+    return Block("latent attention", Part(mixer, p=SUMS), (_latents(f),), _sizes(f))
 
 
 def indexed(f: Fields, own_index: bool) -> Block:

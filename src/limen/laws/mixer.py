@@ -149,6 +149,9 @@ def state_bits_are_what_a_step_carries(mixer: Streaming) -> None:
         state, _ = mixer.step(w, state, x_t)
     if mixer.state_bits(70, p) is None:
         require(all(a < b for a, b in pairwise(carried)), "state_bits is None, but the state does not grow")
+        for n, bits in enumerate(carried if type(mixer).kept is not Mixer.kept else ()):
+            kept = mixer.kept(n) * p
+            require(kept == bits, f"after {n} tokens it has {bits} bits, kept says {kept}")
 
 
 def the_state_is_all_that_crosses_a_cut(mixer: Streaming) -> None:
@@ -181,6 +184,18 @@ def a_text_absorbed_at_once_leaves_the_state_of_its_tokens_one_by_one(mixer: Str
         state, _ = mixer.step(w, state, x_t)
     for a, b in zip(tensors(mixer.absorb(w, x)), tensors(state), strict=True):
         _same(a, b, "the states absorbed and stepped")
+
+
+def some_tokens_read_from_a_state_on_are_its_steps(mixer: Streaming) -> None:
+    """`advance` is many a `step`, from any state."""
+    w, x = generic(mixer), inputs(2, 23)
+    state, y = mixer.start(w, (2,)), []
+    for at in (slice(9), slice(9, 10), slice(10, 23)):
+        state, written = mixer.advance(w, state, x[..., at, :])
+        y.append(written)
+    _same(torch.cat(y, -2), mixer.mix(w, x), "outputs from states on and mix")
+    for a, b in zip(tensors(mixer.absorb(w, x)), tensors(state), strict=True):
+        _same(a, b, "the states absorbed and advanced")
 
 
 def any_float_type_goes_in_and_comes_out(mixer: Mixer) -> None:
@@ -235,4 +250,5 @@ _STREAMING: tuple[Law, ...] = (
     state_bits_are_what_a_step_carries,
     the_state_is_all_that_crosses_a_cut,
     a_text_absorbed_at_once_leaves_the_state_of_its_tokens_one_by_one,
+    some_tokens_read_from_a_state_on_are_its_steps,
 )

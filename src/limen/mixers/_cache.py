@@ -21,9 +21,13 @@ class Cache(NamedTuple):
     def append(
         self, k_t: jt.Num[torch.Tensor, "*batch h d_k"], v_t: jt.Num[torch.Tensor, "*batch h d"]
     ) -> Cache:
-        return Cache(
-            torch.cat([self.k, k_t.unsqueeze(-2)], dim=-2), torch.cat([self.v, v_t.unsqueeze(-2)], dim=-2)
-        )
+        return self.extended(k_t.unsqueeze(-2), v_t.unsqueeze(-2))
+
+    def extended(
+        self, k: jt.Num[torch.Tensor, "*batch h n d_k"], v: jt.Num[torch.Tensor, "*batch h n d"]
+    ) -> Cache:
+        """The cache with the keys and values of some more tokens."""
+        return Cache(torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2))
 
     def drop(self, at: int) -> Cache:
         """The cache without the pair at one position."""

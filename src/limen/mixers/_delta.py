@@ -16,7 +16,7 @@ from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes
 from limen.mixers._conv import convolve, passing
 from limen.mixers.recurrence.loops import Looped, Loops
-from limen.mixers.recurrence.rule import Tokens, widened
+from limen.mixers.recurrence.rule import Tokens, carried, widened
 
 _EPSILON = 1e-6
 
@@ -82,6 +82,16 @@ class DeltaRule(Looped, Headed):
         seen, (q, *written) = self._tokens(w, x_t.unsqueeze(-2), state.seen)  # (*batch, h, 1, ·)
         S = _write(state.S, *written)
         return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+
+    def advance(
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch n width"]]:
+        seen, tokens = projected(w, x, self.h, state.seen)
+        gates = self.log_gates(w, x)
+        if gates is not None and gates.shape[-1] > 1:  # rows that fade each at their own rate
+            return super().advance(w, state, x)
+        S, y = carried(Tokens(*tokens, gates), state.S)
+        return DeltaMemory(S, seen), join(y) @ w["O"]
 
     def _tokens(
         self,

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from limen.core.heads import Grouped, join
+from limen.core.heads import Grouped, join, split
 from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
-from limen.mixers._masked import attend, attend_ends, ends
+from limen.mixers._masked import attend, attend_ends, attend_later, ends
 
 
 @dataclass(frozen=True)
@@ -49,3 +49,20 @@ class SeesEnds(Grouped):
         # The first tokens stay; of the last ones the oldest is out of the next token's sight.
         kept = state.drop(self.sight[0]) if state.pairs == sum(self.sight) else state
         return kept, y.flatten(-2) @ w["O"]
+
+    def advance(
+        self, w: Mapping[str, torch.Tensor], state: Cache, x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch n width"]]:
+        """In what is kept no token is missing that a later one sees: so `ends` holds of it as of the text."""
+        q, k, v = (split(x @ w[name], sets) for name, sets in zip("QKV", self._sets, strict=True))
+        seen, (first, last) = state.extended(k, v), self.sight
+        spread, visible = seen.spread(self.group), ends(seen.pairs, first, last, x.device)[state.pairs :]
+        y = join(attend_later(q, spread.k, spread.v, visible)) @ w["O"]
+        dropped = max(seen.pairs - (first + last - 1), 0)
+        kept = (torch.cat([part[..., :first, :], part[..., first + dropped :, :]], -2) for part in seen)
+        return Cache(*kept) if dropped else seen, y
+
+    @property
+    def _sets(self) -> tuple[int, int, int]:
+        """How many queries, keys and values a token has."""
+        return self.h, self.kv_sets, self.kv_sets

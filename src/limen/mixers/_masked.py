@@ -70,6 +70,17 @@ def fused(
     return y if d == most else y[..., :d]
 
 
+def attend_later(
+    q: jt.Float[torch.Tensor, "*batch h n d_k"],
+    k: jt.Float[torch.Tensor, "*batch h m d_k"],
+    v: jt.Float[torch.Tensor, "*batch h m d"],
+    visible: jt.Bool[torch.Tensor, "n m"],
+) -> jt.Float[torch.Tensor, "*batch h n d"]:
+    """`attend` by torch's kernel, for queries that come after some of the keys."""
+    q_, k_, v_ = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
+    return fused(q_, k_, v_, visible).reshape(*q.shape[:-1], v.shape[-1])
+
+
 def ends(n: int, first: int, last: int, device: torch.device) -> jt.Bool[torch.Tensor, "{n} {n}"]:
     """Token i sees the tokens 0 … first-1 and i-last+1 … i, none later than itself."""
     j = torch.arange(n, device=device)

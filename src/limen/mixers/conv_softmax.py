@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from limen.core.heads import Headed, join, split
+from limen.core.tally import SEEN, Terms
 from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 from limen.mixers._conv import convolve, nothing_seen, passing
-from limen.mixers._masked import attend, fused
+from limen.mixers._masked import attend, attend_later, fused
 
 
 class Convolved(NamedTuple):
@@ -73,6 +74,14 @@ class ConvSoftmax(Headed):
         seen, y = convolve(seen, torch.cat(parts, -1), w["conv"])
         return seen, tuple(split(part, self.h) for part in y.split([part.shape[-1] for part in parts], -1))
 
+    def mixing(self) -> Terms:
+        """FLOPs: as `softmax`; the convolution goes number by number."""
+        return ((2 * self.pair_size, SEEN),)
+
+    def kept(self, n: int) -> int:
+        """Numbers kept: keys, values, and the rows that the convolution still needs."""
+        return n * self.pair_size + (self.c - 1) * self.h * (2 * self.key_size + self.d)
+
     def state_bits(self, n: int, p: int) -> int | None:
         return None
 
@@ -93,6 +102,15 @@ class ConvSoftmax(Headed):
         q, k, v = (part.squeeze(-2) for part in parts)  # (*batch, h, d)
         tokens = state.tokens.append(k, v)
         return Convolved(tokens, seen), tokens.read(q).flatten(-2) @ w["O"]
+
+    def advance(
+        self, w: Mapping[str, torch.Tensor], state: Convolved, x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[Convolved, jt.Float[torch.Tensor, "*batch n width"]]:
+        seen, (q, k, v) = self._projected(w, x, state.seen)
+        tokens = state.tokens.extended(k, v)
+        past = torch.ones(x.shape[-2], tokens.pairs, dtype=torch.bool, device=x.device)
+        y = attend_later(q, tokens.k, tokens.v, past.tril(state.tokens.pairs))
+        return Convolved(tokens, seen), join(y) @ w["O"]
 
     @classmethod
     def examples(cls) -> tuple[ConvSoftmax, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from limen.core.mixer import Streaming
+from limen.core.tally import Terms
 from limen.core.tensors import jt, torch
 from limen.errors import BadInput, at_least
 
@@ -56,6 +57,13 @@ class Fetch(Streaming):
         """The place that each token spells out."""
         bits = (2 * (x @ w["Q"]) > 1).to(torch.int64)
         return (bits << torch.arange(self.a, device=x.device)).sum(-1)
+
+    def mixing(self) -> Terms:
+        """No FLOPs: a value is copied."""
+        return ()
+
+    def kept(self, n: int) -> int:
+        return n * self.d
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from limen.core.heads import Grouped, join, split
+from limen.core.tally import SEEN, Terms
 from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 
@@ -36,6 +37,13 @@ class Hard(Grouped):
         own = scores.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
         j = _leftmost(torch.where(future, own, scores))  # (*batch, h, n)
         return join(torch.take_along_dim(v, j.unsqueeze(-1), dim=-2)) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """FLOPs: ⟨q,k⟩ for each token seen, 2d_k a head; a value is copied."""
+        return ((2 * self.h * self.key_size, SEEN),)
+
+    def kept(self, n: int) -> int:
+        return n * self.kv_sets * (self.key_size + self.d)
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

@@ -21,7 +21,7 @@ from limen.core.tensors import jt, torch
 from limen.core.weights import random_weights
 from limen.mixers._normaliser import divided, with_ones
 from limen.mixers.recurrence.loops import Looped, Loops
-from limen.mixers.recurrence.rule import Tokens
+from limen.mixers.recurrence.rule import Tokens, carried
 
 
 class Sums(NamedTuple):
@@ -88,6 +88,12 @@ class Linear(Looped, Headed):
         q, k, v = self._tokens(w, x_t.unsqueeze(-2))  # (*batch, h, 1, ·)
         S = state.S + k.mT @ v
         return Sums(S), self._output(w, q @ S).squeeze(-2)
+
+    def advance(
+        self, w: Mapping[str, torch.Tensor], state: Sums, x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> tuple[Sums, jt.Num[torch.Tensor, "*batch n width"]]:
+        S, y = carried(Tokens(*self._tokens(w, x)), state.S)
+        return Sums(S), self._output(w, y)
 
     @classmethod
     def examples(cls) -> tuple[Linear, ...]:

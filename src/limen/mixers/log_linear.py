@@ -143,7 +143,7 @@ class LogLinear(Looped, Headed):
         units = tokens._replace(v=torch.eye(n, dtype=x.dtype, device=x.device))
         S, rows = x.new_zeros((*x.shape[:-2], self.h, self.key_size, n)), []
         for t in range(n):
-            q_t, k_t, unit_t, β_t, g_t = units.at(t)
+            q_t, k_t, unit_t, β_t, g_t, *_ = units.at(t)
             S = _kept(S, k_t, β_t, g_t) + _written(k_t, unit_t, β_t)
             rows.append(q_t @ S)
         M = torch.cat(rows, -2)  # (*batch, h, n, n)
@@ -202,7 +202,7 @@ class LogLinear(Looped, Headed):
         t = state.n
         self._check(t + 1)
         x = x_t.unsqueeze(-2)
-        (q, k, v, β, g), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
+        (q, k, v, β, g, *_), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
         S = _merged(state.S, t)
         S = _kept(S.flatten(-2), k, β, g).unflatten(-1, S.shape[-2:])
         S = torch.cat([_written(k, v, β).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)

@@ -153,6 +153,13 @@ class Mamba2(Looped, Streaming):
         S = g.exp() * state.S + B.mT @ (Δ * u)
         return Mamba2Memory(S, seen), self._output(w, x, u, C @ S).squeeze(-2)
 
+    def advance(
+        self, w: Mapping[str, torch.Tensor], state: Mamba2Memory, x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[Mamba2Memory, jt.Float[torch.Tensor, "*batch n width"]]:
+        seen, (u, B, C, Δ, g) = self._tokens(w, state.seen, x)
+        S, y = rule.carried(rule.Tokens(C, B, Δ * u, g=g), state.S)
+        return Mamba2Memory(S, seen), self._output(w, x, u, y)
+
     @classmethod
     def examples(cls) -> tuple[Mamba2, ...]:
         return cls(), cls(h=1, d=3, s=5, c=2), cls(h=3, d=2, s=3, c=1)

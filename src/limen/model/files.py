@@ -5,7 +5,7 @@ Both files are data, never code: a folder from somebody else is safe to load.
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -52,6 +52,8 @@ def digest(model: Model) -> str:
 
 def digest_of(header: bytes, packed: bytes) -> str:
     """The digest of a model's two files."""
+    import hashlib  # it loads OpenSSL
+
     return hashlib.sha256(len(header).to_bytes(8, "little") + header + packed).hexdigest()
 
 
@@ -69,9 +71,19 @@ def model_files(model: Model) -> list[tuple[str, bytes]]:
 
 def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
     """The contents of `model.json` and `model.safetensors` for a construction, made without torch."""
-    from safetensors.numpy import save as pack
+    return _header(frame), packed(weights)
 
-    return _header(frame), pack({name: np.ascontiguousarray(w) for name, w in sorted(weights.items())})
+
+def packed(weights: Weights) -> bytes:
+    """The numbers of a construction, in float64, as `model.safetensors` holds them."""
+    described, parts, at = {}, list[bytes](), 0
+    for name, w in sorted(weights.items()):
+        parts.append(np.ascontiguousarray(w, dtype=np.float64).tobytes())
+        described[name] = {"dtype": "F64", "shape": list(w.shape), "data_offsets": [at, at + len(parts[-1])]}
+        at += len(parts[-1])
+    header = json.dumps(described, separators=(",", ":"), ensure_ascii=False).encode()
+    header += b" " * (-len(header) % 8)
+    return b"".join([len(header).to_bytes(8, "little"), header, *parts])
 
 
 def ready(folder: str | os.PathLike[str], *more: str) -> None:

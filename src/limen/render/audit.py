@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from limen.core.quantities import PRACTICAL, in_bytes, plural
 from limen.render.depth import HOPS, WORST
 from limen.render.depth import lines_of as depth_lines
+from limen.render.learned import lines_of as learned_lines
 from limen.render.words import short
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def lines_of(report: AuditReport) -> list[str]:
     """One model in full, or only what matters for serving."""
     if report.brief:
         return [_head(report), *_brief(report), *_answer(report)]
-    theory = ["", *_depth(report), "", *_limits(report)]
+    theory = ["", *_depth(report), "", *_limits(report), *_learned(report)]
     return [*_glance(report), "", *_cache(report), *theory, *_answer(report)]
 
 
@@ -377,6 +378,11 @@ def _limits(report: AuditReport) -> list[str]:
         sides = f"needs {plural(limit.needs_bits or 0, 'bit')}, has {limit.has_bits:,}"
         lines.append(f"  {limit.task:<{width}}  n = {limit.size:>15,}  {limit.theorem}: {sides}")
     return lines
+
+
+def _learned(report: AuditReport) -> list[str]:
+    lines = learned_lines(report.learned)
+    return ["", *lines] if lines else []
 
 
 def lines_of_several(report: AuditsReport) -> list[str]:

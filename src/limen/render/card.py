@@ -59,6 +59,11 @@ def one(report: AuditReport) -> Sequence[AuditReport]:
     return (report,)
 
 
+def page_of(report: AuditReport) -> dict[str, str]:
+    """The card, for a page."""
+    return {"picture": card([report])}
+
+
 def several(report: AuditsReport) -> Sequence[AuditReport]:
     """What a card of several models shows."""
     return report.models

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import in_bytes, plural
 from limen.core.verdict import Answer
+from limen.render.learned import lines_of as learned_lines
 
 if TYPE_CHECKING:
     from limen.commands.compare import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
+    from limen.probes.kept import Copied
 
+_TOLD = 4  # stretches of chain lengths that are told in sentences; more stand in a table
 _HOPS = (
     "Hops: some weights chain this many, and in long enough texts no weights chain more. "
     "Training may find weights that chain fewer."
@@ -28,7 +31,8 @@ def lines_of(report: CompareReport) -> list[str]:
         *_saved(report.stacks, letters),
         *_hops(report, letters),
     ]
-    lines += ["", *_tasks(report, letters)]
+    lines += ["", *_tasks(report, letters), *_learned(report.stacks, letters)]
+    lines += _copying(report.stacks, letters)
     return [*lines, "", _HOPS]
 
 
@@ -58,23 +62,95 @@ def _saved(stacks: Sequence[ComparedStack], letters: Sequence[str]) -> list[str]
     ]
 
 
+def _learned(stacks: Sequence[ComparedStack], letters: Sequence[str]) -> list[str]:
+    """What trained models answered so far, of the stacks for which it is a question at all."""
+    lines = []
+    for letter, stack in zip(letters, stacks, strict=True):
+        if told := learned_lines(stack.learned):
+            lines += ["", f"{letter}  {told[0]}", *told[1:]]
+    return lines
+
+
+def _copying(stacks: Sequence[ComparedStack], letters: Sequence[str]) -> list[str]:
+    """What real models copied with about such a share of full layers."""
+    told = [
+        (letter, stack, one) for letter, stack in zip(letters, stacks, strict=True) for one in stack.copying
+    ]
+    if not told:
+        return []
+    lines = [
+        "",
+        "Measured, not proved: real models trained with all layers full; others windowed, nothing retrained",
+    ]
+    for letter, stack, one in told:
+        lines.append(
+            f"  {letter}  {stack.full_layers} of {stack.layers} layers full; {one.model} with {one.full} of "
+            f"{one.layers}: copies {_share(one.needed)} if they are the ones it needs most, "
+            f"{_share(one.even)} if evenly spaced (all {one.layers}: {one.whole.accuracy:.0%})"
+        )
+    return lines
+
+
+def _share(copied: Copied) -> str:
+    return f"{copied.accuracy:.0%} [{copied.low:.0%}, {copied.high:.0%}]"
+
+
 def _hops(report: CompareReport, letters: Sequence[str]) -> list[str]:
-    if not report.chains:
-        return ["All chain the same number of question-dependent hops."]
-    return [_chained(chains, letters) for chains in report.chains]
+    silent = {letter: stack.silent for letter, stack in zip(letters, report.stacks, strict=True)}
+    many = len(report.chains) > _TOLD
+    lines = _table(report.chains, silent) if many else [_chained(chains, silent) for chains in report.chains]
+    if not lines:
+        chain = "are known to chain" if any(silent.values()) else "chain"
+        lines = [f"All {chain} the same number of question-dependent hops."]
+    return lines + [
+        f"{letter}: no weights are known that chain hops through {_and(names)}, and no proof that none do."
+        for letter, names in silent.items()
+        if names
+    ]
 
 
-def _chained(chains: Chains, letters: Sequence[str]) -> str:
-    hops = f"{chains.first}" if chains.first == chains.last else f"{chains.first} to {chains.last}"
-    needs = {
-        steps: _and(letter for letter, own in zip(letters, chains.steps, strict=True) if own == steps)
-        for steps in dict.fromkeys(chains.steps)
-    }
-    told = [f"{who} {_thinking(steps, ' and ' in who)}" for steps, who in needs.items()]
-    return f"Chains of {hops} question-dependent {'hop' if hops == '1' else 'hops'}: {'; '.join(told)}."
+def _table(chains: Sequence[Chains], silent: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Thinking tokens that each stack needs, by the length of the chain."""
+    rows = [
+        (
+            f"{_lengths(one)} hops",
+            *(_cell(n, bool(names)) for n, names in zip(one.steps, silent.values(), strict=True)),
+        )
+        for one in chains
+    ]
+    never = any(
+        n is None and not names for one in chains for n, names in zip(one.steps, silent.values(), strict=True)
+    )
+    never_said = "; never: no number of them is enough" if never else ""
+    title = f"Thinking tokens for chains of question-dependent hops{never_said}"
+    return [title, *_aligned([("", *silent), *rows])]
 
 
-def _thinking(steps: int | None, several: bool) -> str:
+def _cell(steps: int | None, silent: bool) -> str:
+    """Thinking tokens; of a stack with mixers that are not counted, at most so many or nothing known."""
+    if steps is None:
+        return "?" if silent else "never"
+    return f"≤ {steps}" if silent and steps else f"{steps}"
+
+
+def _lengths(chains: Chains) -> str:
+    return f"{chains.first}" if chains.first == chains.last else f"{chains.first} to {chains.last}"
+
+
+def _chained(chains: Chains, silent: Mapping[str, tuple[str, ...]]) -> str:
+    hops = _lengths(chains)
+    needs: dict[tuple[int | None, bool], list[str]] = {}
+    for steps, (letter, names) in zip(chains.steps, silent.items(), strict=True):
+        needs.setdefault((steps, bool(names)), []).append(letter)
+    clauses = [f"{_and(who)} {_thinking(*kind, len(who) > 1)}" for kind, who in needs.items()]
+    return f"Chains of {hops} question-dependent {'hop' if hops == '1' else 'hops'}: {'; '.join(clauses)}."
+
+
+def _thinking(steps: int | None, silent: bool, several: bool) -> str:
+    """What stacks need for a chain; with mixers that are not counted, what is known to be enough."""
+    if silent and steps != 0:
+        enough = f"with fewer than {plural(steps, 'thinking token')}" if steps else "with any thinking"
+        return f"{'are' if several else 'is'} not known to follow them {enough}"
     if steps is None:
         return (
             "cannot follow them, however long they think"
@@ -93,7 +169,7 @@ def _tasks(report: CompareReport, letters: Sequence[str]) -> list[str]:
     if differing:
         lines += ["They differ on"]
         lines += _aligned([("", "", *letters), *(_row(task) for task in differing)])
-        lines += [f"  {_id(task)}, {line}" for task in differing for line in _bought(task, letters)]
+        lines += _bought(differing, letters)
     else:
         lines += [f"No difference was found on {plural(len(report.tasks), 'task')}."]
     if same:
@@ -118,12 +194,17 @@ def _id(task: ComparedTask) -> str:
     return task.task.partition("(")[0]
 
 
-def _bought(task: ComparedTask, letters: Sequence[str]) -> list[str]:
-    """What buys back what one of them lacks."""
-    lacking = [
-        (a, one) for a, one in zip(letters, task.answers, strict=True) if one.verdict is not Answer.CAN
-    ]
-    return [f"{letter}: {_back(one)}." for letter, one in lacking]
+def _bought(tasks: Sequence[ComparedTask], letters: Sequence[str]) -> list[str]:
+    """What buys back what one lacks: each sentence once, with the tasks and stacks that it is said of."""
+    tasks_of: dict[tuple[str, str], list[str]] = {}  # sentence and stack -> tasks
+    for task in tasks:
+        for letter, one in zip(letters, task.answers, strict=True):
+            if one.verdict is not Answer.CAN:
+                tasks_of.setdefault((_back(one), letter), []).append(_id(task))
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (sentence, letter), ids in tasks_of.items():
+        alike.setdefault((sentence, tuple(ids)), []).append(letter)
+    return [f"  {_and(ids)}, {_and(who)}: {sentence}." for (sentence, ids), who in alike.items()]
 
 
 def _back(one: OneAnswer) -> str:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from limen.core.certificate import Bound, ExactBound, Fits
-from limen.core.quantities import many, percent
+from limen.core.certificate import Bound, ExactBound, Fits, TableBound
+from limen.core.quantities import many, percent, says_less_than_all
 from limen.render.words import inequality
 
 if TYPE_CHECKING:
     from limen.core.verdict import DecideReport
+
+
+_NOT_COVERED = {  # beside rounding
+    "relu_read": "another MLP than one layer of so many ReLUs, or a gate or a norm on the output",
+    "biased_read": "an MLP, or a gate on the output",
+}
 
 
 def lines_of(report: DecideReport) -> list[str]:
@@ -25,12 +31,18 @@ def lines_of(report: DecideReport) -> list[str]:
     lines += [f"  {line}" for line in (*report.argued[1:], *report.remarks)]  # the reason names the first
     lines += [f"  {report.believed}"] if report.believed else []
     lines += [f"  {line}" for line in report.incomplete]
-    lines.append(f"  {_flip(report)}")
+    if not report.function:
+        lines.append(f"  {_flip(report)}")
     lines += [f"  {report.in_exact_arithmetic}"] if report.in_exact_arithmetic else []
-    if report.ceiling is not None:
+    if report.ceiling is not None and says_less_than_all(report.ceiling):
         lines.append(f"  on random inputs no weights are right on more than {percent(report.ceiling)}")
         lines.append(f"    ({report.ceiling_reason})")
         lines.append(f"    inputs: {report.ceiling_distribution}")
+    if report.exact_ceiling is not None:
+        most = percent(report.exact_ceiling.accuracy)
+        lines.append(f"  in exact arithmetic no weights are right on more than {most} of random inputs")
+        lines.append(f"    ({report.exact_ceiling.theorem}: few answers are possible)")
+        lines.append(f"    inputs: {report.exact_ceiling.distribution}")
     return [*lines, *(f"  {line}" for line in report.differences), *_proof(report)]
 
 
@@ -40,10 +52,18 @@ def _precision(certificate: object) -> list[str]:
         return ["this holds at every width, every precision and for every index"]
     if isinstance(certificate, ExactBound):
         below = "below the last layer p counts the bits of every number; exact numbers there are not covered"
+        others = _NOT_COVERED.get(
+            certificate.theorem, "an MLP, a gate or a norm on the output, or a bias after a norm"
+        )
         return [
             *([below] if certificate.arithmetic == "exact_last_layer" else []),
-            "rounding in the read, an MLP, a gate or a norm on the output, "
-            "or a bias after a norm is not covered",
+            f"rounding in the read, {others} is not covered",
+        ]
+    if isinstance(certificate, TableBound):
+        table = f"{len(certificate.prefixes):,} prefixes with {len(certificate.suffixes):,} continuations"
+        return [
+            "p counts the bits of every number that crosses the cut, including accumulators",
+            f"the certificate holds the answers to {table}; that the function gives them is its word",
         ]
     if isinstance(certificate, Bound):
         return ["p counts the bits of every number that crosses the cut, including accumulators"]

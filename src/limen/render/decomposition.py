@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from limen.render.svg import drawn, rect, text
 
@@ -42,6 +42,20 @@ def lines_of(report: DecomposeReport) -> list[str]:
         *f"  {right.text}".split("\n"),
         *_information(report),
     ]
+
+
+def page_of(report: DecomposeReport) -> dict[str, Any]:
+    """What is left of all tables after each layer of the last level, in words; and what the pair shows."""
+    level = report.levels[-1]
+    steps = [
+        f"layer {step.layer}, {step.what}: {step.classes} different messages are possible; "
+        "those tables are kept that get the commonest"
+        for step in _steps(report, level)
+    ]
+    none = "No pair was found: this says nothing about the model."
+    end = "Everybody below is told the same, bit for bit. The right answers differ."
+    first = f"all tables z_{level.level}, before anybody speaks"
+    return {"says": {"first": first, "steps": steps, "end": end if report.pair else none}}
 
 
 def _steps(report: DecomposeReport, level: LevelEnd) -> list[Fixing]:

@@ -33,8 +33,8 @@ def lines_of(report: DepthReport) -> list[str]:
             f"  No weights are known that chain hops through {name}: its layers are not counted."
             for name in report.silent
         ),
-        f"  {HOPS}",
-        f"  Plain chains, in which no hop depends on the question: {_hops(report.plain_hops)}.",
+        *([f"  {HOPS}"] if report.hops else []),
+        *([f"  {_plain(report)}"] if report.plain_hops else []),
         *([f"  One pass: {_told(report.path)}."] if report.path else []),
     ]
     for _, group in groupby(report.saves, key=lambda change: change.effect):
@@ -47,6 +47,20 @@ def lines_of(report: DepthReport) -> list[str]:
         told = f"An answer has {answer} bits there and the last token hears only {heard}"
         lines.append(f"  {told}: this, not depth, is what rules it out.")
     return lines
+
+
+def page_of(report: DepthReport) -> dict[str, dict[str, str]]:
+    """The hops that weights chain, and where one more is ruled out; ** stands around numbers."""
+    certified = report.certified
+    hops = f"**{plural(report.hops, 'hop') if report.hops else 'No hop'}**, each depending on the question."
+    beyond = (
+        f"For one more no bound is known: {certified.reason}." if certified.reason else _beyond(certified)
+    )
+    return {"says": {"hops": hops, "beyond": beyond}}
+
+
+def _plain(report: DepthReport) -> str:
+    return f"Plain chains, in which no hop depends on the question: {_hops(report.plain_hops)}."
 
 
 def _changed(changes: list[Change]) -> str:

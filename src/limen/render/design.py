@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.quantities import percent, plural
 from limen.core.verdict import Answer
+from limen.render.learned import lines_of as learned_lines
 
 if TYPE_CHECKING:
     from limen.designs.report import DesignReport, PricedStack, RuledOut, RuledOutStack, TaskVerdict
@@ -83,7 +84,17 @@ def _front(report: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
     used = [
         f"{sign} {name}" for sign, name in report.letters.items() if any(sign in row.strip for row in rows)
     ]
-    return [*lines, "", ", ".join(used), *(_NOTE if shallow else ()), *_COUNTED, *_groupings(report)]
+    notes = [", ".join(used), *(_NOTE if shallow else ()), *_COUNTED, *_groupings(report)]
+    return [*lines, "", *notes, *_learned(rows)]
+
+
+def _learned(rows: Sequence[PricedStack]) -> list[str]:
+    """What trained models answered so far, for the rows that keep a state alone; it chose none of them."""
+    lines = []
+    for i, row in enumerate(rows, 1):
+        if told := learned_lines(row.learned):
+            lines += ["", f"Stack {i}: {told[0]}", *told[1:]]
+    return lines
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

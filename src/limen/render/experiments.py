@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
+from limen.core.quantities import plural
 from limen.files.folder import write_whole
 from limen.render.experiment.show import bits, drawn_lines, each, says, spread, trained_as
 
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 _HEAD = """# Experiments
 
 What training reaches on two cores. These are measurements, never proofs. `make experiments` writes this page
-from the result files in `src/limen/experiments/results`; every accuracy of ours comes from there. Each
-sentence under **Shows** names the cells that it rests on, and the page is not written if one of them says
-otherwise.
+from the result files in `src/limen/experiments/results`; every accuracy of ours comes from there, but for
+runs that are said not to be shipped. The cells that a sentence under **Shows** rests on are named in the fold
+below it, and the page is not written if one of them says otherwise. See also
+[how models are trained](protocol.md), [what theory says](theory_and_training.md) of the same cells, and
+[how to read the tables](#how-to-read-the-tables).
 
-How to read the tables:
+Of {cells} cells {random} start at random, {seeds} have three seeds or more and {searched} a rate that was
+searched.
+"""
+_READING = """## How to read the tables
 
 * **right**: the accuracy on {judged:,} fresh inputs at the end of training, for the better start; ± is the
   standard deviation over seeds. **best** is the highest accuracy during training. It does not count.
@@ -51,13 +57,18 @@ How to read the tables:
       thought.
     * **inputs**: `hard` means the task's hard inputs, in training and in the test: near-misses, or
       permutations for a composition.
-    * **rate**: the highest learning rate of AdamW, with a warm-up of {warmup} steps, a cosine schedule and a
-      weight decay of {decay:g}.
+    * **rate**: the highest learning rate of AdamW, with a cosine schedule and a weight decay of {decay:g},
+      unless the last column says otherwise. **searched**: the rates that were tried on seed 100, which is
+      no result. The rate is the best of them there or within two points of the best; – if not all of these
+      runs are here.
     * **steps**: at most so many. A run stops when {target:.1%} are right at two evaluations in a row.
-    * **growth**: the stack that is trained first, and what is added to it. The steps of the first stack count
-      in full even if it stops earlier.
-* Settings were chosen so that the controls learn. No rate, batch or start was searched for the stacks that
-  failed.
+    * **growth**: the stack or the smaller tasks that are trained first. Their steps count in full even if
+      they stop earlier.
+* **ceiling**: the accuracy that no weights exceed on inputs drawn at random, where that is proved; in charts
+  a red line.
+* **CPU-s**: of one run, training and test; of runs that were trained as one, its share.
+* Where no rates were searched, settings were chosen so that the controls learn, and no rate, batch or start
+  was tried for the stacks that failed.
 
 `limen experiment run all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
 `limen experiment run all --size standard` repeats the standard runs, which include all but {alone} of the
@@ -82,12 +93,24 @@ def written(folder: Path, sections: Sequence[Section], tally: ShippedRuns) -> No
             picture(section_chart(one), folder / "experiments" / f"{one.name}.svg")
 
 
+def ordered(sections: Iterable[Section]) -> list[Section]:
+    """What is trained below the theorems first, then what the papers ask for first, then the others."""
+    firsts = ("below_bound", "index_length", "depth", "equality_layers", "sparse_capacity")
+    places = {name: i for i, name in enumerate(firsts)}
+    return sorted(sections, key=lambda one: (places.get(one.name, len(firsts)), one.name))
+
+
 def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
     """The text of `experiments.md`."""
-    spec = tally.spec
+    spec, cells = tally.spec, [cell for one in sections for cell in one.cells]
     head = _HEAD.format(
+        cells=len(cells),
+        random=sum("random" in cell.starts for cell in cells),
+        seeds=sum(len(cell.best.values) >= 3 for cell in cells),
+        searched=sum(bool(cell.searched) for cell in cells),
+    )
+    reading = _READING.format(
         judged=spec.judged,
-        warmup=spec.warmup,
         decay=spec.decay,
         target=spec.target,
         quick=tally.done["quick"],
@@ -99,7 +122,7 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         machine=" and ".join(tally.machines) or "none yet",
         dates=" to ".join(dict.fromkeys((*tally.dates[:1], *tally.dates[-1:]))) or "never",
     )
-    return "\n".join([head, *(_section(one) for one in sections)])
+    return "\n".join([head, *(_section(one) for one in sections), reading])
 
 
 def _section(one: Section) -> str:
@@ -111,16 +134,29 @@ def _section(one: Section) -> str:
     planned = len(experiment.cells(shown))
     lines += [f"![{experiment.title}](experiments/{name}.svg)", ""]
     lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells):", ""]
-    lines += [*(f"* {finding.says}{_rests_on(finding)}" for finding in one.findings), ""]
+    lines += [*(f"* {finding.says}" for finding in one.findings), ""]
+    lines += [f"* Over all cells: {_statistics(one)}.", ""] if one.statistics else []
     lines += [f"**Does not show:** {one.told(experiment.silent)}", ""]
+    if experiment.came_about:
+        many = plural(len(experiment.came_about), "remark")
+        told = f"How these settings came about, and what was changed after results had been seen: {many}"
+        lines += [f'<details markdown="1"><summary>{told}</summary>', ""]
+        lines += [*(f"* {one.told(text)}" for text in experiment.came_about), "", "</details>", ""]
+    lines += [f'<details markdown="1"><summary>{len(cells)} cells, and how they were trained</summary>', ""]
+    lines += ["What each sentence rests on:", ""]
+    lines += [*(f"{i}. {_rests_on(finding)}" for i, finding in enumerate(one.findings, 1)), ""]
     lines += [*(f"* {line}" for line in drawn_lines(one.drawn)), "", *_table(one), "", *_recipes(one), ""]
-    if experiment.shifted or any(run.shifts for cell in cells for run in cell.runs):
+    if experiment.shifted or any(cell.shifts for cell in cells):
         lines += [*_shifts(cells), ""]
     if one.built:
         lines += [*_built(one), ""]
     if experiment.published is not None:
         lines += [*_published(one), ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, "</details>", ""])
+
+
+def _statistics(one: Section) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in one.statistics.items())
 
 
 def _rests_on(finding: Finding) -> str:
@@ -132,7 +168,7 @@ def _rests_on(finding: Finding) -> str:
     }
     grounds = [f"{word}: {', '.join(map(_code, names))}" for word, names in groups.items() if names]
     grounds += [f"rising from {_code(names[0])} to {_code(names[-1])}" for names in finding.rising]
-    return f" ({'; '.join(grounds)}.)"
+    return f"{'; '.join(grounds)}."
 
 
 def _code(name: str) -> str:
@@ -159,7 +195,9 @@ def _table(one: Section) -> list[str]:
         "floor",
         "each start and seed",
         "steps, stop",
+        "CPU-s",
         "bits: has / needs",
+        "ceiling",
     )
     head = f"| {' | '.join((*names, 'control', 'says', 'trained'))} |"
     letters = one.recipes
@@ -184,7 +222,9 @@ def _row(one: JudgedCell, letter: str) -> str:
         f"{one.floor:.1%}",
         starts,
         stops,
+        _seconds([run.made.cpu_seconds for run in one.runs]),
         bits(first.state_bits, first.needs_bits),
+        "–" if one.ceiling is None else f"{one.ceiling:.1%}",
         "–" if one.cell.control is None else _code(one.cell.control),
         says(one.outcome, one.provable, one.complete),
         letter,
@@ -192,17 +232,22 @@ def _row(one: JudgedCell, letter: str) -> str:
     return f"| {' | '.join(columns)} |"
 
 
+def _seconds(each_run: Sequence[float]) -> str:
+    """The least and the most, or one figure where they are the same."""
+    return "–".join(dict.fromkeys(f"{seconds:,.0f}" for seconds in (min(each_run), max(each_run))))
+
+
 def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
     """Models that were judged on other inputs too."""
-    shifted = [(one, run) for one in cells for run in one.runs[:1] if run.shifts]
-    names = list(dict.fromkeys(name for _, run in shifted for name in run.shifts))
+    shifted = [one for one in cells if one.shifts]
+    names = list(dict.fromkeys(name for one in shifted for name in one.shifts))
     rows = [
-        f"| `{one.cell.name}` | {run.measurement.accuracy:.1%} | "
-        + " | ".join(f"{run.shifts[name]:.1%}" if name in run.shifts else "–" for name in names)
+        f"| `{one.cell.name}` | {one.best.mean:.1%} | "
+        + " | ".join(f"{one.shifts[name]:.1%}" if name in one.shifts else "–" for name in names)
         + " |"
-        for one, run in shifted
+        for one in shifted
     ]
-    head = f"| the same model (one seed) on | as trained | {' | '.join(names)} |"
+    head = f"| the same models (mean over seeds) on | as trained | {' | '.join(names)} |"
     return [head, "|---|" + "---|" * (len(names) + 1), *rows]
 
 

@@ -28,6 +28,7 @@ SIGNS = {  # and what LaTeX has for them
     "≥": r"\geq ",
     "≤": r"\leq ",
     "≈": r"\approx ",
+    "≠": r"\neq ",
     "≡": r"\equiv ",
     "·": r"\cdot ",
     "×": r"\times ",

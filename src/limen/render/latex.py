@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from limen.core.quantities import percent
+from limen.core.quantities import percent, says_less_than_all
 from limen.render.formula import SIGNS, formula
 
 if TYPE_CHECKING:
@@ -17,18 +17,19 @@ _SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {c: f"${c}$" for c in "<>|"}
 _SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}"}
 # A letter or a number alone with what stands below or above it: d_k, 2^{d_i·p}, Σ_{s=1}^{min(t,M)}.
 _SCRIPT = r"[_^](?:\{[^{}]*\}|\w+\([^()]*\)|\w+?(?![^\W_]))"
+_COMPARED = re.compile(r"([^\s,]+ [<>≤≥=≠] [^\s,]+)")
 _SCRIPTED = re.compile(rf"(?<![\w)])(\d+|[^\W\d_])((?:{_SCRIPT})+)(?!\w)")
 
 
-def tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose cells are LaTeX already; the first column stands left."""
+def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], alignment: str = "") -> str:
+    """A table whose cells are LaTeX already; unless `alignment` says more, the first column stands left."""
     body = [" & ".join(row) + r" \\" for row in rows]
     top = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"] if head else [r"\toprule"]
     columns = len(rows[0]) if rows else len(head)
-    alignment = "l" + "c" * (columns - 1) if head else "l" * columns
+    alignment = alignment or ("l" + "c" * (columns - 1) if head else "l" * columns)
     begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
     return "\n".join(
-        ["% needs \\usepackage{booktabs,amsmath,amssymb}", begin, *top, *body, r"\bottomrule", end]
+        ["% needs \\usepackage{array,booktabs,amsmath,amssymb}", begin, *top, *body, r"\bottomrule", end]
     )
 
 
@@ -47,7 +48,9 @@ def _plain(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return rf"\texttt{{{_plain(text)}}}"
+    """Letters of one width; a line may end behind a comma."""
+    letters = _plain(text).replace(",", r",\allowbreak ")
+    return rf"\texttt{{{letters}}}"
 
 
 def order_in_tex(order: str) -> str:
@@ -77,16 +80,43 @@ def verdict(report: DecideReport) -> str:
     if report.needs_bits is not None and report.has_bits is not None:
         rows += [("Bits needed", f"{report.needs_bits:,}"), ("Bits held", f"{report.has_bits:,}")]
     if report.flips_at is not None:
-        rows.append(("Ruled out from", f"${report.flips_size}$ = {report.flips_at:,}"))
-    if report.ceiling is not None:
+        size = re.sub(r"(?<=[^\W\d])(\d+)$", r"_{\1}", report.flips_size or "")
+        rows.append(("Ruled out from", f"${size} = {report.flips_at:,}$".replace(",", "{,}")))
+    if report.ceiling is not None and says_less_than_all(report.ceiling):
         rows.append(("Accuracy at most", in_tex(percent(report.ceiling))))
-    return tabular((), rows)
+    return tabular((), rows, rf"l{_column(0.7)}")
+
+
+def _column(share: float) -> str:
+    """A column of so much of the line, where lines may end."""
+    return rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}"
 
 
 def _inequality(text: str) -> str:
     """A formula; what follows a colon says where it holds, in words."""
     maths, _, where = text.partition(": ")
-    return f"${formula(maths)}$" + (f": {in_tex(where)}" if where else "")
+    compared = _COMPARED.split(where)  # every second part is a comparison
+    words = "".join(f"${formula(one)}$" if i % 2 else in_tex(one) for i, one in enumerate(compared))
+    return _lines(formula(maths)) + (f": {words}" if where else "")
+
+
+def _lines(tex: str) -> str:
+    """A formula in a text; words in it that stand in no braces are the text's, where a line may end."""
+    at, text = 0, ""
+    for words in re.finditer(r"\\text\{([^{}]*)\}", tex):
+        if tex.count("{", 0, words.start()) == tex.count("}", 0, words.start()):
+            text += f"{_piece(tex[at : words.start()])} {words[1].strip()}"
+            at = words.end()
+    return f"{text}{_piece(tex[at:])}".strip()
+
+
+def _piece(tex: str) -> str:
+    """A part of a formula between words; a comma at its ends is the text's."""
+    comma, rest = re.fullmatch(r"\s*(,?)(?:\\ )?(.*?)", tex, re.S).groups()  # type: ignore[union-attr]
+    end = re.search(r"(,?)(?:\\ )?\s*$", rest)
+    assert end is not None  # it may be empty
+    inner = rest[: end.start()].strip()
+    return comma + (f" ${inner}${end[1]}" if inner else end[1])
 
 
 def bound(report: BoundReport) -> str:
@@ -101,4 +131,5 @@ def bound(report: BoundReport) -> str:
         for need in report.needs
     ]
     caption = f"% {report.headline}\n"
-    return caption + tabular(("Architecture", "Needs", "Bits", "Theorem"), rows)
+    widths = "".join(map(_column, (0.19, 0.34)))  # formulas and words are longer than a page is wide
+    return caption + tabular(("Architecture", "Needs", "Bits", "Theorem"), rows, f"{widths}rl")

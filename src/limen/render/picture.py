@@ -8,7 +8,7 @@ from limen.render.svg import drawn, rect, text
 
 if TYPE_CHECKING:
     from limen.model.attention import HeadMap
-    from limen.solutions.run import Looks
+    from limen.solutions.look import LookReport
 
 _SIDE, _GAP, _LEFT = 320, 44, 190
 _STYLE = ".frame{fill:none;stroke:#999}.weight{fill:#1f5fbf}.part{fill:#dfe8f5;stroke:#8aa4c8}"
@@ -17,21 +17,23 @@ _FAINT = 1 / 256  # weights up to which nothing is drawn
 _LABELLED = 32  # tokens whose ids are still to be read
 
 
-def attention_picture(seen: Looks) -> str:
+def attention_picture(seen: LookReport) -> str:
     """A heat map a head, and the named parts of the residual stream beside them."""
+    tokens = seen.tokens + seen.thoughts
     columns = max(1, min(3, len(seen.maps)))
     rows = -(-len(seen.maps) // columns)
     width = _LEFT + columns * (_SIDE + _GAP)
     height = max(80 + rows * (_SIDE + _GAP + 18), 70 + 26 * len(seen.columns))
-    words = f"{len(seen.tokens)} tokens; rows attend to columns; width {seen.width}"
-    body = [text(12, 22, seen.title, class_="title"), text(12, 40, words), *_stream(seen)]
+    title = f"{seen.task} by {seen.construction}"
+    words = f"{len(tokens)} tokens; rows attend to columns; width {seen.width}"
+    body = [text(12, 22, title, class_="title"), text(12, 40, words), *_stream(seen)]
     for i, one in enumerate(seen.maps):
         x, y = _LEFT + i % columns * (_SIDE + _GAP), 92 + i // columns * (_SIDE + _GAP + 18)
-        body += _heat_map(one, seen.tokens, x, y)
+        body += _heat_map(one, tokens, x, y)
     return drawn(width, height, body, _STYLE, _DARK)
 
 
-def _stream(seen: Looks) -> list[str]:
+def _stream(seen: LookReport) -> list[str]:
     """The parts of the residual stream, top to bottom."""
     lines = [text(12, 72, "residual stream", class_="title")]
     for i, (name, size) in enumerate(seen.columns):

@@ -13,6 +13,7 @@ from limen.render.svg import save_picture
 
 if TYPE_CHECKING:
     from limen.commands.demo.sparse import SparseReport
+    from limen.commands.demo.width import WidthReport
     from limen.training.experiment import Experiment
     from limen.training.judged import JudgedCell, Section
     from limen.training.run import RunResult
@@ -24,6 +25,7 @@ _SHAPES = {
     Outcome.NOT_LEARNED: "not learned in this budget",
     Outcome.NO_STATEMENT: "no statement",
 }
+_COLORS = {"floor": "#999", "ceiling": "#c00"}
 _WIDTH, _HEIGHT = 560, 300
 _FAR = 64  # times the least number: an axis of powers, on which distances are ratios
 
@@ -54,6 +56,25 @@ def capacity_chart(report: SparseReport) -> dict[str, Any]:
     return _spec(encoded.properties(width=_WIDTH, height=_HEIGHT))
 
 
+def width_chart(report: WidthReport) -> dict[str, Any]:
+    """Numbers that a layer hands to a token, over n: the lower bound of one layer, and certified weights."""
+    names = "one layer: lower bound", "one layer: weights", "two layers: weights"
+    points = [
+        {"n": row.n, "numbers": numbers, "of": name}
+        for row in report.rows
+        for name, numbers in zip(names, (row.least, row.one.numbers, row.two.numbers), strict=True)
+    ]
+    powers = alt.Scale(type="log", base=2)
+    encoded = alt.Chart(alt.InlineData(values=points)).encode(
+        alt.X("n:Q", title="n", scale=powers),
+        alt.Y("numbers:Q", title=f"numbers of {report.p} bits that a layer hands to a token", scale=powers),
+        alt.Color("of:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE)),
+        alt.StrokeDash("of:N", sort=None, title=None, scale=alt.Scale(range=[[4, 4], [1, 0], [1, 0]])),
+    )
+    lines = encoded.mark_line(point=True, strokeWidth=2)
+    return _spec(lines.properties(width=_WIDTH, height=_HEIGHT))
+
+
 def cells_chart(section: Section) -> dict[str, Any]:
     """The best start of each cell, its seeds as a bar; panels side by side, others' figures in the last."""
     experiment, cells = section.experiment, section.cells
@@ -71,6 +92,7 @@ def cells_chart(section: Section) -> dict[str, Any]:
 
 def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> alt.LayerChart:
     points = [_point(experiment, one) for one in cells]
+    proved = [point for point in points if point["ceiling"] is not None]
     numbers = _numbers(points)
     base = alt.Chart(alt.InlineData(values=points)).encode(
         _x(experiment, points),
@@ -87,12 +109,13 @@ def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> a
     ):  # side by side: equal accuracies hide none
         base = base.encode(alt.XOffset("series:N", sort=None))
     dots = base.mark_point(size=64, filled=True, opacity=1)
-    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy"))
+    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy", bool(proved)))
     layers = [
-        _floors(experiment, points),
+        _ticks(experiment, points, "floor", bool(proved)),
+        *([_ticks(experiment, points, "ceiling", True)] if proved else []),
         *([lines] if numbers else []),  # between names there is nothing
-        base.mark_rule(strokeWidth=2).encode(_y(experiment, "low"), alt.Y2("high:Q")),
-        dots.encode(_y(experiment, "accuracy"), shape),
+        base.mark_rule(strokeWidth=2).encode(_y(experiment, "low", bool(proved)), alt.Y2("high:Q")),
+        dots.encode(_y(experiment, "accuracy", bool(proved)), shape),
     ]
     return alt.LayerChart(layer=layers, title=title or alt.Undefined)
 
@@ -132,8 +155,7 @@ def shifts_chart(cells: Sequence[JudgedCell]) -> dict[str, Any]:
     values = [
         {"series": one.cell.name, "inputs": name, "accuracy": accuracy}
         for one in cells
-        for run in one.runs[:1]
-        for name, accuracy in {"as trained": run.measurement.accuracy, **run.shifts}.items()
+        for name, accuracy in {"as trained": one.best.mean, **one.shifts}.items()
     ]
     chart = alt.Chart(alt.InlineData(values=values)).encode(
         alt.X("inputs:N", sort=None, title=None, axis=alt.Axis(labelAngle=-25)),
@@ -173,6 +195,11 @@ def capacity_picture(report: SparseReport) -> str:
     return _svg(capacity_chart(report))
 
 
+def width_picture(report: WidthReport) -> str:
+    """The same as SVG."""
+    return _svg(width_chart(report))
+
+
 def picture(spec: dict[str, Any], path: Path) -> None:
     """As an SVG, PNG or PDF file, by its ending."""
     save_picture(path, _svg(spec))
@@ -195,6 +222,7 @@ def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:
         "low": shown[1],
         "high": shown[2],
         "floor": _shown(experiment, floor, floor),
+        "ceiling": None if one.ceiling is None else _shown(experiment, one.ceiling, floor),
         "says": _SHAPES[one.outcome],
     }
 
@@ -203,12 +231,13 @@ def _shown(experiment: Experiment, accuracy: float, floor: float) -> float:
     return (accuracy - floor) / (1 - floor) if experiment.above_floor else accuracy
 
 
-def _floors(experiment: Experiment, points: list[dict[str, Any]]) -> alt.Chart:
-    """What counting tokens reaches, as a grey tick under each cell."""
-    ticks = alt.Chart(alt.InlineData(values=points)).mark_tick(
-        color="#999", thickness=2, size=16, orient="horizontal"
+def _ticks(experiment: Experiment, points: list[dict[str, Any]], name: str, proved: bool) -> alt.Chart:
+    """A tick at each cell: in grey what counting tokens reaches, in red what no weights exceed."""
+    shown = [point for point in points if point[name] is not None]
+    ticks = alt.Chart(alt.InlineData(values=shown)).mark_tick(
+        color=_COLORS[name], thickness=2, size=16, orient="horizontal"
     )
-    placed: alt.Chart = ticks.encode(_x(experiment, points), _y(experiment, "floor"))
+    placed: alt.Chart = ticks.encode(_x(experiment, points), _y(experiment, name, proved))
     return placed
 
 
@@ -232,8 +261,9 @@ def _x(experiment: Experiment, points: Sequence[dict[str, Any]]) -> alt.X:
     return alt.X("x:N", sort=None, title=experiment.x, axis=alt.Axis(labelAngle=-25, labelLimit=220))
 
 
-def _y(experiment: Experiment, name: str) -> alt.Y:
-    title = "above the floor" if experiment.above_floor else "right (grey: the floor)"
+def _y(experiment: Experiment, name: str, proved: bool) -> alt.Y:
+    red = ", red: proved ceiling" if proved else ""
+    title = f"above the floor{red}" if experiment.above_floor else f"right (grey: the floor{red})"
     low = -0.1 if experiment.above_floor else 0
     return alt.Y(f"{name}:Q", title=title, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[low, 1.02]))
 

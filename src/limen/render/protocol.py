@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from limen.conversation.information import Epoch
@@ -20,6 +20,25 @@ def lines_of(report: ProtocolReport) -> list[str]:
         f"{report.protocol}: {len(report.players)} players and their tokens: {held}",
     ]
     return [*lines, "", *_exchange(report), "", *_sums(report), _compared(report)]
+
+
+def page_of(report: ProtocolReport) -> dict[str, Any]:
+    """A sentence before the first message, and one after each."""
+    first = (
+        f"{len(report.players)} players hold the tokens of one input, in the order of the text. "
+        "Every layer of the model becomes messages from left to right."
+    )
+    return {"says": {"messages": [first, *map(_told, report.messages)]}}
+
+
+def _told(message: CountedMessage) -> str:
+    epoch = f", epoch {message.epoch}" if message.epoch and message.what != "state" else ""
+    what = {"state": "its state", "block": "the message of a block", "opened": "an opened block"}
+    content = what.get(message.what, "sums for its queries")
+    return (
+        f"Layer {message.layer}{epoch}: {message.sender} tells {message.receiver} {content}, "
+        f"{message.numbers} numbers in {message.bits:,} bits; at most {message.bits_formula:,} are allowed."
+    )
 
 
 def _exchange(report: ProtocolReport) -> list[str]:

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from limen.core.measurement import Outcome
 from limen.core.verdict import Answer
 from limen.files.printable import printable
-from limen.render.latex import order_in_tex, tabular
+from limen.render.latex import in_tex, order_in_tex, tabular
 
 if TYPE_CHECKING:
     from limen.tables.report import CellReport, ColumnReport, RowReport, TableReport
@@ -170,18 +170,33 @@ def markdown(report: TableReport) -> str:
 
 
 def latex(report: TableReport) -> str:
-    """With booktabs."""
-    head = ["", *(column.title for column in report.columns)]
-    return tabular(head, [[row.name, *map(_tex, row.cells)] for row in report.rows])
+    """With booktabs; the signs that stand in it are explained below it."""
+    head = ["", *(in_tex(column.title) for column in report.columns)]
+    cells = [[_tex(cell) for cell in row.cells] for row in report.rows]
+    rows = [[in_tex(row.name), *shown] for row, shown in zip(report.rows, cells, strict=True)]
+    there = "".join(cell for row in cells for cell in row)
+    legend = ", ".join(f"${sign}$ {meaning}" for sign, meaning in _MEANS.items() if sign in there)
+    below = rf"\multicolumn{{{len(head)}}}{{l}}{{\footnotesize {legend}}}"
+    return tabular(head, rows).replace(r"\bottomrule", rf"\bottomrule{chr(10)}{below}")
+
+
+_VERDICTS = {
+    Answer.CAN: r"\checkmark",
+    Answer.CANNOT: r"\times",
+    Answer.OPEN: "?",
+    Answer.INCOMPLETE: r"\dots",
+}
+_MARKS = {"sharper": "^{+}", "weaker": "^{-}", "corrected": "^{*}"}
+_MEANS = {
+    r"\checkmark": "weights exist", r"\times": "no weights do it", "?": "open", r"\dots": "left out here",
+    "^{+}": "sharper than the papers", "^{-}": "weaker than the papers", "^{*}": "corrects the papers",
+}  # fmt: skip
 
 
 def _tex(cell: CellReport) -> str:
-    sign = {Answer.CAN: r"\checkmark", Answer.CANNOT: r"\times", Answer.OPEN: "?"}[cell.verdict]
     order = order_in_tex((cell.formula.order if cell.formula else None) or "")
-    mark = {"sharper": "^{+}", "weaker": "^{-}", "corrected": "^{*}"}.get(
-        (cell.formula.mark if cell.formula else None) or "", ""
-    )
-    return f"${sign}{chr(92) + ';' + order if order else ''}{mark}$"
+    mark = _MARKS.get((cell.formula.mark if cell.formula else None) or "", "")
+    return f"${_VERDICTS[cell.verdict]}{chr(92) + ';' + order if order else ''}{mark}$"
 
 
 def comma_separated(report: TableReport) -> str:

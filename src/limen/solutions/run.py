@@ -11,20 +11,17 @@ from fractions import Fraction
 from math import inf
 from pathlib import Path
 
-from limen.core.arrays import np
 from limen.core.certificate import Run, Solves, encode
 from limen.core.construction import Construction, construct
 from limen.core.kernel import Accepted, accept
 from limen.core.numbers import Precision
 from limen.core.report import Report, Result
 from limen.core.task import Task
-from limen.core.tensors import torch
 from limen.core.verdict import answer_of
 from limen.core.weights import tensors
 from limen.decisions.placement import Offer, files_of, frame_of, solves
 from limen.errors import BadInput
 from limen.model import exhaustive
-from limen.model.attention import HeadMap, attention
 from limen.model.files import digest, save
 from limen.model.last import reads_only_the_embedding
 from limen.model.memory import fitting
@@ -32,7 +29,6 @@ from limen.model.model import Model
 from limen.model.run import batch_size, inputs, least_bytes, payable, run, runnable
 
 RUN, CERTIFICATE = "run.json", "certificate.json"  # what is saved beside the weights
-_DRAWN = 96  # tokens that can still be told apart in a picture
 _FEW = 2**16  # inputs that are all run through without being asked
 _TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
 
@@ -233,32 +229,3 @@ class Attempt:
         every = self.check == "exhaustive"
         how, precision = self.how, runnable(self.precision)
         return solve(self.construction, precision, how, every=every, seed=self.seed, progress=progress)
-
-
-@dataclass(frozen=True)
-class Looks:
-    """The attention of a construction's model on one hard input, and the columns of its stream."""
-
-    title: str
-    width: int
-    columns: tuple[tuple[str, int], ...]
-    tokens: tuple[int, ...]  # with those that it wrote itself
-    maps: tuple[HeadMap, ...]
-
-
-def looks(construction: Construction, seed: int) -> Looks:
-    """The attention of a construction's model; refused, before any run, for too many tokens to show."""
-    n = construction.task.length + construction.steps
-    if n > _DRAWN:
-        raise BadInput(f"a picture shows at most {_DRAWN} tokens, {construction.task} has {n}")
-    model = Model.of(construction)
-    tokens = torch.as_tensor(construction.task.sample(np.random.default_rng(seed), 1, hard=True)[0][0])
-    if construction.steps:
-        tokens = torch.cat([tokens, model.decode(tokens, construction.steps)])
-    return Looks(
-        f"{construction.task} by {construction}",
-        model.frame.width,
-        construction.columns.sizes,
-        tuple(tokens.tolist()),
-        attention(model, tokens),
-    )

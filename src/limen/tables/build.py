@@ -31,7 +31,7 @@ def build(
 ) -> EvidenceTable:
     """The table of the named rows and columns, default all; with a pool, one process a column."""
     start = time.perf_counter()
-    chosen = tuple(_named("row", rows, ROWS)), named_columns(columns)
+    chosen = named_rows(rows), named_columns(columns)
     cells: dict[tuple[str, str], Cell] = {}
     total = len(chosen[0]) * len(chosen[1])
     for made in _one_by_one(*chosen, full) if pool is None else _at_once(*chosen, full, pool):
@@ -56,6 +56,11 @@ def _at_once(rows: Sequence[str], columns: Sequence[str], full: bool, pool: Exec
 
 def _column(rows: Sequence[str], column: str, full: bool) -> list[Cell]:
     return list(_one_by_one(rows, [column], full))
+
+
+def named_rows(names: Iterable[str]) -> tuple[str, ...]:
+    """The ids of the named rows, or of all."""
+    return tuple(_named("row", names, ROWS))
 
 
 def named_columns(names: Iterable[str]) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ COLUMNS: dict[str, Column] = {
             "cgram",
             "c-gram",
             "A text is read, then c - 1 symbols that stood in it once: which symbol followed them?",
-            ("cgram(n=2^20,c=3,V=2^18)", "cgram(n=2^18,c=3,V=2^18)"),
+            ("cgram(n=2^20,c=3,V=2^18)", "cgram(n=2^18,c=3,V=2^18)", "cgram(n=256,c=3,V=2^10)"),
             "cgram(n=5,c=2,V=3)",
             "cgram(n=6,c=2,V=4)",
             "cgram(n=512,c=3,V=64)",

@@ -1,21 +1,19 @@
-"""The numbers behind the charts: bits over n, accuracy over precision, hops over layers, one conversation."""
+"""The numbers behind the charts: bits over n, accuracy over precision, hops over layers."""
 
 from __future__ import annotations
 
 import msgspec
 
-from limen.conversation.play import ProtocolReport, played
-from limen.conversation.protocols.hand_over import HandOver
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.construction import construct
 from limen.core.graph import Graph
 from limen.core.numbers import Significand
+from limen.core.report import Report
 from limen.core.task import Task
 from limen.decisions.decide import theorems
 from limen.solutions import solve
 from limen.tables.columns import COLUMNS
-from limen.tables.refutation import small
 from limen.tables.rows import ROWS
 
 _SCALES = range(4, 26)
@@ -39,7 +37,6 @@ _STACKS = {
     "24*linear": "no full layer: the state must hold every table",
 }
 _SHORT = 6  # layers up to which a strip shows each one
-_TALK = ("composition(m=4,n1=2)", "linear(h=1,d=2,p=4),softmax(h=1,d=2,p=4)")
 
 
 class BitsPoint(msgspec.Struct, frozen=True):
@@ -72,18 +69,21 @@ class PrecisionPoint(msgspec.Struct, frozen=True):
     argued: bool
 
 
-class Curves(msgspec.Struct, frozen=True):
-    """The data of the page's charts."""
+class Curves(Report, frozen=True, kw_only=True, tag="limen/demo pictures/1"):
+    """The data of the page's pictures."""
 
     bits: tuple[BitsPoint, ...]
     hops: tuple[StackHops, ...]
     precision: tuple[PrecisionPoint, ...]
-    talk: ProtocolReport
+
+    @property
+    def headline(self) -> str:
+        return f"{len(self.bits)} points of bits, {len(self.hops)} stacks, {len(self.precision)} precisions"
 
 
 def curves(columns: tuple[str, ...]) -> Curves:
-    """The data of the charts for these columns of the table."""
-    return Curves(bits_over_n(columns), hops_of_stacks(), accuracy_over_precision(), conversation())
+    """The data of the pictures for these columns of the table."""
+    return Curves(bits=bits_over_n(columns), hops=hops_of_stacks(), precision=accuracy_over_precision())
 
 
 def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
@@ -142,10 +142,3 @@ def _strip(stack: Architecture) -> str:
         return "".join(shown)
     period = next(p for p in range(1, len(shown) + 1) if shown[p:] + shown[:p] == shown)
     return f"{len(shown) // period} × {''.join(shown[:period])}"
-
-
-def conversation() -> ProtocolReport:
-    """The conversation of a hybrid with random weights, run as the players of the proof."""
-    task, architecture = Task.parse(_TALK[0]), Architecture.parse(_TALK[1])
-    players = HandOver().players(task, architecture)
-    return played(small(task, architecture, seed=0), task, "hand_over", players, "integers", 0).report

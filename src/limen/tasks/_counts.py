@@ -9,8 +9,7 @@ from limen.core.bits import Count, floor_bits, log2, log2_binomial, power_bits
 
 _WRITTEN = 2**14  # bits of a number that is written out
 _GAMMA = 1024  # bits of n up to which C(n,k) is taken by the Γ function
-_SUMMED = 4096  # terms of a sum
-_TERMS = 64  # beside the largest one of a sum that is too long
+_TERMS = 512  # beside the largest one of a sum that is too long
 
 
 def power_and(b: int, e: int, extra: int, formula: str) -> Count:
@@ -51,9 +50,9 @@ def subsets(m: int, most: int, formula: str) -> Count:
 
 @lru_cache(maxsize=2**10)  # the search for the flip asks for the same row again and again
 def signed_subsets(m: int, most: int, signs: int) -> int | None:
-    """Σ_{s=1}^{most} C(m,s)·signs^s, None where that is too large to be written."""
+    """Σ_{s=1}^{most} C(m,s)·signs^s, None where it is too long to be written; it has `most` bits at least."""
     most = min(most, m)
-    if most > _SUMMED or log_of_sum(m, most, signs) > _WRITTEN:
+    if most > _WRITTEN or log_of_sum(m, most, signs) > _WRITTEN:
         return None
     total, term = 0, 1
     for s in range(1, most + 1):

@@ -9,6 +9,7 @@ c-1 heads that look back by 1 … c-1 tokens and one more layer do it.  A recurr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -25,6 +26,9 @@ class Cgram(Shaped):
     >>> int(Cgram(n=6, c=3, V=3).answer(np.array([0, 1, 1, 2, 0, 2, 1, 2])))
     0
     """
+
+    question: ClassVar[str] = "continue a phrase that stood once among {n} symbols"
+    posed: ClassVar[str] = "c=3"
 
     n: int = 8
     c: int = 3

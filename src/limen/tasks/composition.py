@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from flint import fmpz
 
@@ -43,6 +44,9 @@ class Composition(Shaped):
     >>> int(task.answer(tokens)), task.hops(tokens).tolist()
     (1, [0, 1, 1])
     """
+
+    question: ClassVar[str] = "chain two lookups, the second among {m} values"
+    posed: ClassVar[str] = "n1=16"
 
     m: int = 4
     n: tuple[int, ...] = ()

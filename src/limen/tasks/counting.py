@@ -9,6 +9,7 @@ takes log₂n bits of precision.  A recurrence must carry all the counts: #rows 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -26,6 +27,8 @@ class Counting(Shaped):
     >>> int(Counting(n=5, S=3).answer(np.array([0, 2, 2, 1, 2, 2, 3])))
     1
     """
+
+    question: ClassVar[str] = "count a symbol among {n}"
 
     n: int = 5
     S: int = 3

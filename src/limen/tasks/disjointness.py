@@ -10,6 +10,7 @@ layers of logarithmic size do it, as for equality.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -26,6 +27,8 @@ class Disjointness(TwoStrings):
     >>> Disjointness(n=4).answer(np.array([[0, 1, 1, 0, 1, 0, 0, 1], [0, 1, 1, 0, 1, 0, 1, 0]])).tolist()
     [1, 0]
     """
+
+    question: ClassVar[str] = "see whether two subsets of {n} things are disjoint"
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Each element in a, in b or in neither, none of the sets empty; no: b's elements are moved.

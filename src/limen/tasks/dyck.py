@@ -10,6 +10,7 @@ a = b, already at D = 1 [bhattamishra2024].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -28,6 +29,9 @@ class Dyck(Shaped):
     >>> Dyck(n=6, k=2, D=2).answer(np.array([[0, 1, 3, 2, 0, 2], [0, 1, 2, 3, 0, 2]])).tolist()
     [1, 0]
     """
+
+    question: ClassVar[str] = "match {n} brackets, at most 4 of them open"
+    posed: ClassVar[str] = "k=2,D=4"
 
     n: int = 8
     k: int = 2

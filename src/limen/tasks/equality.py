@@ -10,6 +10,7 @@ looks for a difference.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
@@ -27,6 +28,8 @@ class Equality(TwoStrings):
     >>> Equality(n=4).answer(np.array([[0, 1, 1, 0, 0, 1, 1, 0], [0, 1, 1, 0, 0, 1, 0, 0]])).tolist()
     [1, 0]
     """
+
+    question: ClassVar[str] = "compare two strings of {n} bits"
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """a uniform; no: b uniform, with a bit that differs; hard: two neighbours in other order."""

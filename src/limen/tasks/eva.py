@@ -10,6 +10,7 @@ cut: #rows = n^n, so n·log₂n bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
@@ -25,6 +26,8 @@ class Eva(Task):
     >>> int(Eva(n=4).answer(np.array([3, 1, 0, 2, 1])))
     1
     """
+
+    question: ClassVar[str] = "look up one of {n} values"
 
     n: int = 4
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
@@ -74,6 +75,9 @@ class Facts(Shaped):
     >>> task.read_answer(" The mayor of Oslo in 1902 was Ana.")
     1
     """
+
+    question: ClassVar[str] = "chain two facts told in English, the second among {m}"
+    posed: ClassVar[str] = "n1=16"
 
     m: int = 4
     n: tuple[int, ...] = ()
@@ -182,6 +186,7 @@ class Facts(Shaped):
         return self.composition.free(known)
 
     def rows(self, t: int) -> Count:
+        """Those of the composition whose tables the facts are: the same answers, token by token."""
         return self.composition.rows(t)
 
     @classmethod

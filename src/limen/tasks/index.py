@@ -9,6 +9,7 @@ position up; a recurrence must carry the whole string past the cut: #rows = S^n,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -25,6 +26,8 @@ class Index(Shaped):
     >>> int(Index(n=4, S=2).answer(np.array([1, 0, 1, 1, 1])))
     0
     """
+
+    question: ClassVar[str] = "say what stood at one of {n} places"
 
     n: int = 4
     S: int = 2

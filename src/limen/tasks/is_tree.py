@@ -10,6 +10,7 @@ chain of thought helps.  With retrieval or one attention layer, log n bits and a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from flint import fmpz
 
@@ -30,6 +31,8 @@ class IsTree(Shaped):
     >>> IsTree(n=5).answer(np.array([[1, 16, 20, 13], [1, 16, 15, 14]])).tolist()
     [1, 0]
     """
+
+    question: ClassVar[str] = "tell whether a graph of {n} vertices is a tree"
 
     n: int = 5
 

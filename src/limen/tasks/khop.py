@@ -10,6 +10,7 @@ Neighbours differ, so every hop goes back.  A softmax layer can double the numbe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import UNIFORM, Distribution
@@ -27,6 +28,9 @@ class Khop(Shaped):
     >>> Khop(n=6, k=1, S=3).answer(np.array([1, 2, 3, 4, 3, 2, 3])).tolist()
     [5, 5, 5, 4, 3, 2]
     """
+
+    question: ClassVar[str] = "follow two induction hops in {n} characters"
+    posed: ClassVar[str] = "k=2"
 
     n: int = 8
     k: int = 2

@@ -11,6 +11,7 @@ is no construction.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -30,6 +31,8 @@ class Match3(ModularSums):
     >>> int(Match3(n=4, M=13).answer(np.array([3, 5, 1, 9])))
     1
     """
+
+    question: ClassVar[str] = "find three of {n} numbers that add up to 0"
 
     M: int = 13
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -35,6 +36,8 @@ class NearestNeighbor(Shaped):
     >>> int(task.answer(np.array([x[0], 82, x[1], 81, x[2], 81, x[3]])))
     1
     """
+
+    question: ClassVar[str] = "find the nearest of {n} points"
 
     n: int = 4
     D: int = 3

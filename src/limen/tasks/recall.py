@@ -10,6 +10,7 @@ first copies each key into the token after it, its value; the second finds the k
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -35,6 +36,8 @@ class Recall(Shaped):
     >>> Recall(n=3, V=8, q=2).answer(np.array([2, 5, 0, 7, 3, 5, 0, 2]))
     array([7, 5])
     """
+
+    question: ClassVar[str] = "recall the value of one of {n} keys"
 
     n: int = 4
     V: int = 16

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -42,6 +43,8 @@ class Retrieval(Shaped):
     >>> int(Retrieval(n=3, D=2, V=2, absent=True).answer(np.array([5, 0, 7, 8 + 1])))
     2
     """
+
+    question: ClassVar[str] = "retrieve the pair with a given key among {n}"
 
     n: int = 4
     D: int = 3

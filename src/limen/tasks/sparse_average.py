@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -31,6 +32,8 @@ class SparseAverage(Shaped):
     >>> int(SparseAverage(n=5, q=2).answer(np.array([1, 0, 0, 1, 1, 1, 3])))
     1
     """
+
+    question: ClassVar[str] = "average over chosen places of {n} signs"
 
     n: int = 5
     q: int = 2

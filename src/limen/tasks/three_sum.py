@@ -10,6 +10,7 @@ ask n times for a 2-Sum.  A recurrence must carry the set of the sums x_j + x_k 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
@@ -29,6 +30,8 @@ class ThreeSum(ModularSums):
     >>> int(ThreeSum(n=4, M=9).answer(np.array([6, 5, 2, 7, 6])))
     1
     """
+
+    question: ClassVar[str] = "find two of {n} numbers that complete a sum"
 
     M: int = 9
 

@@ -11,7 +11,7 @@ of thought helps.  Log n bits and one attention layer run any machine, a token a
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -34,6 +34,8 @@ class Turing(Shaped):
     >>> Turing(n=4, program="increment").answer(np.array([[2, 0, 1, 1, 1], [2, 0, 1, 0, 1]])).tolist()
     [1, 0]
     """
+
+    question: ClassVar[str] = "tell whether {n} digits are a palindrome"
 
     n: int = 6
     _: KW_ONLY

@@ -10,6 +10,7 @@ of each block [ye2026].  Near misses, -q ± 1, are what low precision confuses w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -28,6 +29,8 @@ class TwoSum(ModularSums):
     >>> int(TwoSum(n=4, M=7).answer(np.array([1, 4, 4, 6, 3])))
     1
     """
+
+    question: ClassVar[str] = "find a partner among {n} numbers"
 
     def __post_init__(self) -> None:
         at_least(self, n=1, M=3)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import ClassVar
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
@@ -31,6 +32,8 @@ class TwoSumAny(ModularSums):
     >>> int(TwoSumAny(n=4, M=7).answer(np.array([1, 2, 6, 4])))
     1
     """
+
+    question: ClassVar[str] = "find any pair of {n} numbers that adds up to 0"
 
     def __post_init__(self) -> None:
         at_least(self, n=2, M=3)

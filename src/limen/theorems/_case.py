@@ -103,7 +103,8 @@ def read_stack(architecture: Architecture) -> stacks.Architecture:
         layers = tuple(made[layer] for layer in architecture.layers)
         counted = [(part, times) for layer, times in architecture.counted.items() for part in made[layer]]
         end = architecture.end
-        return stacks.Architecture(layers, counted, None if end is None else end.norm)
+        affine = None if end is None else stacks.End(end.norm, end.bias, end.inner)
+        return stacks.Architecture(layers, counted, affine)
 
 
 def _layer(layer: Layer) -> tuple[stacks.Part, ...]:

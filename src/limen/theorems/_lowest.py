@@ -15,14 +15,18 @@ from heapq import heappop, heappush
 
 from flint import arb, ctx, fmpz
 
+from limen.core.certificate import not_below
 from limen_check.cannot.depth import Average, Balanced
+from limen_check.cannot.shells import Shells
 
 _STEPS = 48  # halvings: the result is a float, exact, and at most 2^-48 above the truth
 _CUTS = 256  # how often the cells of rates of false alarms are cut: the ceiling is then some 10⁻³ too high
 
 
-def lowest(average: Average | Balanced) -> float:
+def lowest(average: Average | Balanced | Shells) -> float:
     """The least accuracy at which the average holds, or a little more."""
+    if isinstance(average, Shells):
+        return not_below(average.most())
     if isinstance(average, Balanced):
         return _balanced(average)
     numbers = (average.q, average.deficit)

@@ -14,7 +14,6 @@ from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
-from limen.mixers.softmax import Softmax
 from limen.theorems._case import Case, read_stack, read_task
 from limen_check.cannot import architecture as stacks
 from limen_check.cannot.bound import BETWEEN, FAMILIES
@@ -60,7 +59,7 @@ def silent_of_heads(case: Case, inputs: Family) -> NoStatement | None:
     """Why nothing is said of full parts that should be softmax heads, or of the recurrences beside them."""
     parts = [part for layer in case.architecture.layers for part in layer.parts]
     heads, others = [part for part in parts if part.full], [part for part in parts if not part.full]
-    if not heads or not all(isinstance(part.mixer, Softmax) for part in heads):
+    if not heads or not all(part.mixer.is_softmax for part in heads):
         return NoStatement("it is about softmax heads")
     if others and inputs.t is None:
         return NoStatement("the players' tokens alternate: a recurrence would pass each of them")

@@ -15,6 +15,7 @@ from limen.tasks.disjointness import Disjointness
 from limen.tasks.eva import Eva
 from limen.tasks.facts import Facts
 from limen.tasks.index import Index
+from limen.tasks.inner_product import InnerProduct
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
 from limen.tasks.retrieval import Retrieval
@@ -111,6 +112,11 @@ def _single(task: Disjointness, v: int) -> FreeQuestions:
     return _cut(lambda bits: 1 - _padded(bits, task.n, 1), np.eye(task.n, dtype=np.int64)[:v])
 
 
+def _odd(task: InnerProduct, v: int) -> FreeQuestions:
+    """b has a single 1, where a has 1 or 0: odd or not."""
+    return _cut(lambda bits: _padded(bits, task.n, 0), np.eye(task.n, dtype=np.int64)[:v])
+
+
 def _sets(task: TwoSum | Counting, v: int) -> FreeQuestions:
     """Value i is there or not; v is there always, and is not asked for."""
     values = np.arange(v)
@@ -174,6 +180,7 @@ _AFTER: dict[type[Task], Callable[..., FreeQuestions]] = {
     Retrieval: _pairs,
     NearestNeighbor: _labels,
     Disjointness: _single,
+    InnerProduct: _odd,
     TwoSum: _sets,
     Counting: _sets,
     ThreeSum: _with_w,

@@ -61,8 +61,8 @@ def _pieces(group: list[Spec], least: int) -> list[list[Spec]]:
 def _most(spec: Spec) -> int:
     """How many models are trained as one; 1 where it does not pay.
 
-    Torch's LSTM is quick for one model alone, an adversary proposes to one, and mixed sizes have no common
-    length.  A spec that cannot be read fails by itself.
+    Torch's LSTM is quick for one model alone, an adversary proposes to one, mixed sizes have no common
+    length, and what is dropped is drawn for one.  A spec that cannot be read fails by itself.
     """
     try:
         stack, lesson = Architecture.parse(spec.architecture), lesson_of(spec)
@@ -71,7 +71,12 @@ def _most(spec: Spec) -> int:
     except BadInput:
         return 1
     mixers = [part.mixer for layer in stack.layers for part in layer.parts]
-    if spec.against is not None or spec.mixed or any(isinstance(mixer, Lstm) for mixer in mixers):
+    if (
+        spec.against is not None
+        or spec.mixed
+        or spec.dropout
+        or any(isinstance(mixer, Lstm) for mixer in mixers)
+    ):
         return 1
     widths = [shape[-1] for mixer in mixers for shape in mixer.shapes(spec.width).values()]
     numbers = tokens * max(spec.width, spec.hidden // 2, *widths)

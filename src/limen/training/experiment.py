@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from msgspec.structs import replace
+
 from limen.core.catalogue import ids
 from limen.core.measurement import Outcome
 from limen.core.task import Task
@@ -21,6 +23,8 @@ from limen.training.spec import Spec, Start
 
 Size = Literal["quick", "standard", "full"]
 SIZES: tuple[Size, ...] = get_args(Size)
+VALIDATION = 100  # the seed on which rates are searched, and no result is taken
+GATE = 0.95  # the accuracy that opens a gate
 SHIPPED = Path(__file__).parents[1] / "experiments" / "results"
 
 
@@ -34,19 +38,23 @@ class ExperimentCell:
     x: float | str
     series: str
     control: str | None = None
-    starts: tuple[Start, ...] = ("lookup",)
+    starts: tuple[Start, ...] = ("random",)
     seeds: int = 1
     floor: float | None = None  # what a model reaches that knows all but what the experiment is about
     settings: Mapping[str, Any] = field(default_factory=dict)  # further fields of the spec
     panel: str = ""  # which of several charts it belongs to
+    rates: tuple[float, ...] = ()  # that were tried on the validation seed; `settings` has the best of them
 
     def specs(self) -> list[Spec]:
         """The specs of its runs: every start with every seed."""
-        return [
-            Spec(task=self.task, architecture=self.architecture, start=start, seed=seed, **self.settings)
-            for start in self.starts
-            for seed in range(self.seeds)
-        ]
+        return [self._spec(start, seed) for start in self.starts for seed in range(self.seeds)]
+
+    def search(self) -> list[Spec]:
+        """The runs by which its rate was chosen; they are none of its results."""
+        return [replace(self._spec(self.starts[0], VALIDATION), rate=rate) for rate in self.rates]
+
+    def _spec(self, start: Start, seed: int) -> Spec:
+        return Spec(task=self.task, architecture=self.architecture, start=start, seed=seed, **self.settings)
 
 
 class Published(NamedTuple):
@@ -97,7 +105,10 @@ class Experiment:
     standard: tuple[ExperimentCell, ...]
     full: tuple[ExperimentCell, ...]
     threshold: float = 0.99  # the accuracy that counts as learned
+    gates: tuple[str, ...] = ()  # on what else a run must be right, where it has it, for its failure to count
     published: Callable[[Accuracies], list[Published]] | None = None
+    statistics: Callable[[Accuracies], dict[str, float]] | None = None  # figures over all cells
+    came_about: tuple[str, ...] = ()  # which settings were changed after results had been seen
     differences: str = ""  # why others' figures may differ
     beside: str = ""  # the title of the axis along which they stand
     above_floor: bool = False  # whether the chart shows (accuracy - floor) / (1 - floor)
@@ -116,7 +127,9 @@ class Experiment:
         return {"quick": self.quick, "standard": self.standard, "full": self.full}[size]
 
     def specs(self, size: Size) -> list[Spec]:
-        return [spec for cell in self.cells(size) for spec in cell.specs()]
+        """All runs, those of the search for rates last."""
+        cells = self.cells(size)
+        return [*(s for cell in cells for s in cell.specs()), *(s for cell in cells for s in cell.search())]
 
 
 def experiment(name: str) -> Experiment:

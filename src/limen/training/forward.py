@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.model.model import Model, at_once
+from limen.model.model import Mix, Model, at_once
 
 if TYPE_CHECKING:
     import torch
@@ -14,14 +14,14 @@ else:
     torch = lazy_loader.load("torch")
 
 
-def streams(model: Model, tokens: torch.Tensor, due: torch.Tensor) -> list[torch.Tensor]:
+def streams(model: Model, tokens: torch.Tensor, due: torch.Tensor, mix: Mix = at_once) -> list[torch.Tensor]:
     """The vectors after each layer where an answer is due: (rows, due, width)."""
     x, after = model.embedded(tokens), []
     *before, last = range(len(model.frame.architecture.layers))
     for i in before:
-        x = model.layer(i, x, at_once)
+        x = model.layer(i, x, mix)
         after.append(at(x, due))
-    return [*after, model.locally(last, at(model.mixed(last, x, at_once), due))]
+    return [*after, model.locally(last, at(model.mixed(last, x, mix), due))]
 
 
 def at(x: torch.Tensor, due: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import fsum
 from pathlib import Path
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from limen.core.task import Task
 from limen.errors import BadInput
 from limen.training.built import BuiltLeast, built_beside
 from limen.training.experiment import (
+    GATE,
     SHIPPED,
     SIZES,
     Experiment,
@@ -40,6 +42,7 @@ class JudgedCell:
     runs: tuple[RunResult, ...]
     outcome: Outcome
     complete: bool  # whether no run of it is missing
+    searched: tuple[float, ...] = ()  # its rates, if no run of their search is missing
 
     @property
     def measurements(self) -> list[Measurement]:
@@ -55,6 +58,13 @@ class JudgedCell:
         return by_start(self.measurements)
 
     @property
+    def shifts(self) -> dict[str, float]:
+        """The accuracies of its best start on other inputs: means over the seeds."""
+        start = next(start for start, spread in self.starts.items() if spread == self.best)
+        runs = [run for run in self.runs if run.spec.start == start]
+        return {name: fsum(run.shifts[name] for run in runs) / len(runs) for name in runs[0].shifts}
+
+    @property
     def floor(self) -> float:
         """The accuracy reached without solving the task: by chance, by counting, or the cell's own floor."""
         counted = max(max(run.measurement.floor, run.measurement.chance) for run in self.runs)
@@ -65,9 +75,15 @@ class JudgedCell:
         return self.runs[0].measurement.provable
 
     @property
+    def ceiling(self) -> float | None:
+        """The accuracy that no weights exceed on inputs drawn at random, where it was judged on such."""
+        spec, first = self.runs[0].spec, self.runs[0].measurement
+        return None if spec.hard or spec.distribution is not None else first.ceiling
+
+    @property
     def recipe(self) -> Recipe:
         """The recipe by which it was trained."""
-        return recipe([run.spec for run in self.runs])
+        return recipe([run.spec for run in self.runs], self.searched)
 
 
 def judged(study: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
@@ -77,8 +93,9 @@ def judged(study: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
         JudgedCell(
             cell,
             tuple(runs[cell.name]),
-            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), study.threshold),
+            _outcome(study, runs[cell.name], _control(cell, runs)),
             len(runs[cell.name]) == len(cell.specs()),
+            cell.rates if all(spec.digest in kept for spec in cell.search()) else (),
         )
         for cell in study.cells(size)
         if runs[cell.name]
@@ -99,6 +116,14 @@ def largest(study: Experiment, kept: Kept) -> Size:
 
 def _runs(cell: ExperimentCell, kept: Kept) -> list[RunResult]:
     return [kept[digest] for digest in (spec.digest for spec in cell.specs()) if digest in kept]
+
+
+def _outcome(study: Experiment, runs: Sequence[RunResult], control: Sequence[Measurement] | None) -> Outcome:
+    """A failure behind a gate that some run did not pass is none of what lies behind it."""
+    ungated = outcome([run.measurement for run in runs], control, study.threshold)
+    shares = [[share for kind, share in run.shifts.items() if kind in study.gates] for run in runs]
+    passed = not study.gates or all(own and min(own) >= GATE for own in shares)
+    return Outcome.NO_STATEMENT if ungated is Outcome.NOT_LEARNED and not passed else ungated
 
 
 def _control(cell: ExperimentCell, runs: Mapping[str, Sequence[RunResult]]) -> list[Measurement] | None:
@@ -129,11 +154,19 @@ class Section(NamedTuple):
 
     @property
     def published(self) -> list[Published]:
-        """Others' figures beside ours: ours are of the best start; on other inputs, of the first run."""
+        """Others' figures beside ours: ours are of the best start."""
         if self.experiment.published is None:
             return []
-        ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
-        return self.experiment.published(ours)
+        return self.experiment.published(self._accuracies)
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """Figures over all cells, by what they are; those that exist at this size."""
+        return {} if self.experiment.statistics is None else self.experiment.statistics(self._accuracies)
+
+    @property
+    def _accuracies(self) -> dict[str, dict[str, float]]:
+        return {one.cell.name: {"accuracy": one.best.mean, **one.shifts} for one in self.cells}
 
     @property
     def recipes(self) -> dict[Recipe, str]:
@@ -172,7 +205,7 @@ class Section(NamedTuple):
         if judged is None:
             return "not run"
         starts = {start: spread.mean for start, spread in judged.starts.items()}
-        return f"{({'': judged.best.mean} | starts | judged.runs[0].shifts)[where]:.1%}"
+        return f"{({'': judged.best.mean} | starts | judged.shifts)[where]:.1%}"
 
     @property
     def drawn(self) -> dict[str, tuple[str, ...]]:

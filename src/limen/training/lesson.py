@@ -60,6 +60,16 @@ class Lesson:
     so_far: ClassVar[bool] = False  # whether answers "so far" are defined, which `dense` asks for
     named: ClassVar[tuple[str, ...]] = ()  # distributions of plain inputs beside the task's own
 
+    @property
+    def players(self) -> tuple[int, ...]:
+        """How many tokens each player holds: what crosses their borders is what theorems count."""
+        return self.task.cut, self.task.length - self.task.cut
+
+    @property
+    def answers(self) -> int:
+        """How many answers there are to choose from."""
+        return self.task.answers
+
     def embedding(self, width: int) -> Embedding:
         """The embedding of tokens and positions."""
         return Table(self.task.vocab, self.task.length)
@@ -131,6 +141,10 @@ def lesson_of(spec: Spec) -> Lesson:
     """The lesson of a spec."""
     if spec.hard and spec.distribution is not None:
         raise BadInput(f"{spec.distribution} is a distribution of plain inputs, so leave out hard")
+    if spec.words:
+        from limen.training.words import words_of  # it is a lesson itself
+
+        return words_of(spec)
     task = Task.parse(spec.task)
     return lesson_for(task, spec.queries, spec.dense, spec.thought, spec.mixed, spec.distribution)
 
@@ -157,6 +171,12 @@ def halves(width: int, segments: list[tuple[int, list[Written]]]) -> Codes:
 def _code(code: Written, width: int) -> Code:
     column = 0 if code.table.endswith(".key") else width // 2
     return Code("place" if code.of == "place" else "token", code.div, code.table, column)
+
+
+def zipf(rng: Generator, symbols: int, shape: tuple[int, ...]) -> Tokens:
+    """Symbols as often as words: s with a probability that falls as 1/(s + 1)."""
+    weights = 1 / np.arange(1, symbols + 1)
+    return rng.choice(symbols, shape, p=weights / weights.sum())
 
 
 def with_questions(tokens: Tokens, questions: Tokens) -> Tokens:

@@ -23,8 +23,12 @@ class Limits:
 
     state_bits: int | None
     needs_bits: int | None
-    provable: bool
+    answer: Answer
     ceiling: float | None = None
+
+    @property
+    def provable(self) -> bool:
+        return self.answer is Answer.CANNOT
 
 
 @cache
@@ -34,7 +38,7 @@ def limits(task: str, architecture: str, steps: int = 0) -> Limits:
     verdict = decide(what, stack, steps)
     needs = verdict.nearest.needs_bits if isinstance(verdict.nearest, Bound) else None
     ceiling = None if verdict.ceiling is None else float(verdict.ceiling.accuracy)
-    return Limits(stack.state_bits(what.cut), needs, verdict.answer is Answer.CANNOT, ceiling)
+    return Limits(stack.state_bits(what.cut), needs, verdict.answer, ceiling)
 
 
 def _as_trained(stack: Architecture) -> Architecture:

@@ -5,6 +5,7 @@ A cell of an experiment speaks for a cell of the table if both have
     the same task, for a composition with as many hops, and the same ones of them depend on the question
     the same layers: equal mixers in equal order and number, full layers and recurrences alike
     a chain of thought in both or in neither
+    tokens, not words: a language model of English words speaks for no cell
 
 Heads, widths and lengths may differ, and the mark names those of the experiment.  A part of a stack does not
 speak for the whole, nor one recurrence for three: no run has shown what training makes of the larger stack.
@@ -34,7 +35,8 @@ def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | 
         learned = Task.parse(one.cell.task)
         same = kinds(Architecture.parse(one.cell.architecture)) == kinds(stack)
         thought = bool(one.cell.settings.get("thought", False))
-        if same and thought is thinks and shape(learned) == shape(task):
+        words = bool(one.cell.settings.get("words", False))
+        if same and thought is thinks and not words and shape(learned) == shape(task):
             order = learned.length, one.outcome is Outcome.LEARNED, len(one.best.values), one.best.mean
             marks.append((order, name, one))
     if not marks:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import Generator
 
 from limen.core.task import Answers, Tokens
-from limen.model.model import Model
+from limen.model.model import Model, Place, at_once
 from limen.training.forward import logits_at_the_end, streams
 from limen.training.lesson import NOT_DUE, Batch, Lesson
-from limen.training.rounded import Rounding, logits_after_cut
+from limen.training.rounded import Rounding
 from limen.training.spec import Spec
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Pupil:
     heads: dict[int, torch.Tensor] = field(
         default_factory=dict
     )  # layer -> a readout of the hop it could know
+    noise: torch.Generator | None = None  # of what is dropped
 
     @property
     def weights(self) -> list[torch.Tensor]:
@@ -49,23 +50,36 @@ class Pupil:
         """The logits (rows, due, answers), and the vectors after each layer where answers are due."""
         tokens, due = torch.as_tensor(batch.tokens), torch.as_tensor(batch.due)
         if self.rounding is not None:
-            return self._rounded(tokens, learn), []
-        after = streams(self.model, tokens, due)
+            after = self._rounded(tokens, due, learn)
+        else:
+            after = streams(self.model, tokens, due, self._dropping if learn else at_once)
         return self.model.read(after[-1]), [after[i] for i in self.heads]
 
-    def _rounded(self, tokens: torch.Tensor, learn: bool) -> torch.Tensor:
+    def _rounded(self, tokens: torch.Tensor, due: torch.Tensor, learn: bool) -> list[torch.Tensor]:
         rounding, task = self.rounding, self.lesson.task
         assert rounding is not None
+        rounding.learns = learn
         questions = tokens[:, task.cut :].unflatten(1, (-1, task.length - task.cut))
-        text = tokens[:, : task.cut]
-        return logits_after_cut(self.model, lambda state: rounding(state, learn), text, questions)
+        drops = self._dropped if learn else lambda y: y
+        return rounding.streams(self.model, tokens[:, : task.cut], questions, due - task.cut, drops)
+
+    def _dropping(self, place: Place, seen: torch.Tensor) -> torch.Tensor:
+        return self._dropped(at_once(place, seen))
+
+    def _dropped(self, y: torch.Tensor) -> torch.Tensor:
+        """What a mixer writes, with a share of its numbers dropped and the others larger by as much."""
+        rate = self.spec.dropout
+        if not rate:
+            return y
+        kept = torch.rand(y.shape, generator=self.noise) >= rate
+        return y * kept / (1 - rate)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         logits, after = self.logits(batch, learn=True)
         loss = _cross_entropy(logits, torch.as_tensor(batch.labels))
         for (layer, U), x in zip(self.heads.items(), after, strict=True):
             assert batch.hops is not None
-            loss = loss + _cross_entropy(_scaled(x) @ U, torch.as_tensor(batch.hops[..., layer]))
+            loss = loss + _cross_entropy(scaled(x) @ U, torch.as_tensor(batch.hops[..., layer]))
         return loss
 
     @property
@@ -78,7 +92,8 @@ class Pupil:
         rows = torch.as_tensor(tokens)
         with torch.no_grad():
             if self.rounding is not None:
-                logits = self._rounded(rows, learn=False)
+                due = torch.arange(task.length - task.asks, task.length)
+                logits = self.model.read(self._rounded(rows, due, learn=False)[-1])
             else:
                 if self.thought:
                     steps = self.lesson.thoughts(tokens[:1]).shape[1]
@@ -96,6 +111,6 @@ def _cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=NOT_DUE)
 
 
-def _scaled(x: torch.Tensor) -> torch.Tensor:
+def scaled(x: torch.Tensor) -> torch.Tensor:
     """The vectors scaled to a mean square of 1."""
     return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()

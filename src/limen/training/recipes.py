@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.training.lesson import Questions, lesson_of
-from limen.training.spec import Spec
+from limen.training.lesson import Lesson, Questions, lesson_of
+from limen.training.spec import DECAY, Spec
+from limen.training.words import WordsTaught
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,11 +23,14 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     inputs: str
     size: str  # width of the stream, and of the MLPs
     rate: float  # the highest
+    warmup: int  # steps
+    rates: tuple[float, ...]  # of which it was the best on the validation seed; empty: no other was tried
     steps: int  # at most
-    growth: str  # empty: the whole stack is trained from the first step on
+    growth: str  # empty: the whole stack is trained on the whole task from the first step on
+    against: str  # overfitting: dropout and weight decay, where they are not as usual
 
 
-def recipe(specs: Sequence[Spec]) -> Recipe:
+def recipe(specs: Sequence[Spec], rates: tuple[float, ...] = ()) -> Recipe:
     """The recipe of the runs of one cell, which differ in start and seed alone."""
     spec = specs[0]
     lesson = lesson_of(spec)
@@ -34,14 +38,23 @@ def recipe(specs: Sequence[Spec]) -> Recipe:
         starts=tuple(dict.fromkeys(spec.start for spec in specs)),
         seeds=len({spec.seed for spec in specs}),
         batch=spec.batch,
-        questions=lesson.queries if isinstance(lesson, Questions) else lesson.task.asks,
+        questions=_questions(lesson),
         labels=_labels(spec),
         inputs=_inputs(spec),
         size=_size(spec),
         rate=spec.rate,
+        warmup=spec.warmup,
+        rates=rates,
         steps=spec.first_steps + spec.steps,
         growth=_growth(spec),
+        against=_against(spec),
     )
+
+
+def _questions(lesson: Lesson) -> int:
+    if isinstance(lesson, WordsTaught):
+        return sum(branch.questions for branch in lesson.layout[1])
+    return lesson.queries if isinstance(lesson, Questions) else lesson.task.asks
 
 
 def _labels(spec: Spec) -> str:
@@ -55,7 +68,9 @@ def _labels(spec: Spec) -> str:
 
 
 def _inputs(spec: Spec) -> str:
-    drawn = "hard" if spec.hard else spec.distribution or "plain"
+    drawn = (
+        "hard" if spec.hard else spec.distribution or "plain"
+    ) + ", in English, every next word is a label" * spec.words
     sizes = ", several sizes (batch and questions of the longest, tokens a step alike)" if spec.mixed else ""
     return f"{drawn}{sizes}" + (f", and proposals by `{spec.against}`" if spec.against else "")
 
@@ -67,6 +82,9 @@ def _size(spec: Spec) -> str:
 
 def _growth(spec: Spec) -> str:
     """The stack that is trained first and what is added to it, in words."""
+    if spec.curriculum:
+        steps = spec.easier // len(spec.curriculum)
+        return f"{', '.join(f'`{task}`' for task in spec.curriculum)} first, at most {steps:,} steps each"
     if spec.first is None:
         return ""
     before, after = (len(Architecture.parse(text).layers) for text in (spec.first, spec.architecture))
@@ -74,3 +92,8 @@ def _growth(spec: Spec) -> str:
         f"`{spec.first}` for at most {spec.first_steps:,} steps, then {after - before} more layers that "
         f"begin by adding nothing, for at most {spec.steps:,} steps"
     )
+
+
+def _against(spec: Spec) -> str:
+    words = [f"dropout {spec.dropout:g}"] * bool(spec.dropout)
+    return ", ".join([*words, *[f"decay {spec.decay:g}"] * (spec.decay != DECAY)])

@@ -56,6 +56,7 @@ class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
     cell: str
     best_start: str
     starts: dict[str, tuple[float, ...]]
+    besides: dict[str, tuple[float, ...]]  # of an experiment with gates: right on other questions, by run
     mean: float  # of the best start, at the end
     deviation: float
     best: float  # of all looks of all runs
@@ -64,6 +65,7 @@ class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
     stops: tuple[str, ...]  # why its runs ended
     state_bits: int | None
     needs_bits: int | None
+    ceiling: float | None  # the accuracy that no weights exceed, where that is proved
     control: str | None
     learned: Outcome
     provable: bool
@@ -269,17 +271,21 @@ def experiment_report(section: Section) -> ExperimentReport:
         size=section.size,
         title=section.experiment.title,
         drawn=section.drawn,
-        cells=tuple(_summary(one, letters[one.recipe]) for one in section.cells),
+        cells=tuple(
+            _summary(one, letters[one.recipe], bool(section.experiment.gates)) for one in section.cells
+        ),
         recipes={letter: one for one, letter in letters.items()},
     )
 
 
-def _summary(one: JudgedCell, letter: str) -> SummaryReport:
+def _summary(one: JudgedCell, letter: str, gates: bool) -> SummaryReport:
     starts = {start: spread.values for start, spread in one.starts.items()}
+    kinds = one.runs[0].shifts if gates else ()
     return SummaryReport(
         cell=one.cell.name,
         best_start=next(start for start, spread in one.starts.items() if spread == one.best),
         starts=starts,
+        besides={kind: tuple(run.shifts[kind] for run in one.runs) for kind in kinds},
         mean=one.best.mean,
         deviation=one.best.deviation,
         best=max(m.best for m in one.measurements),
@@ -288,6 +294,7 @@ def _summary(one: JudgedCell, letter: str) -> SummaryReport:
         stops=tuple(dict.fromkeys(m.stop for m in one.measurements)),
         state_bits=one.measurements[0].state_bits,
         needs_bits=one.measurements[0].needs_bits,
+        ceiling=one.ceiling,
         control=one.cell.control,
         learned=one.outcome,
         provable=one.provable,

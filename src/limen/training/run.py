@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from limen.core.architecture import Architecture
@@ -22,9 +23,10 @@ from limen.core.measurement import Measurement
 from limen.core.numbers import Precision
 from limen.errors import BadInput
 from limen.mixers.recurrence.libraries import libraries
-from limen.model.model import Frame, Model
+from limen.model.model import Model
 from limen.model.run import run as count
 from limen.training.against import proposer
+from limen.training.curriculum import enlarged, smaller
 from limen.training.lesson import Lesson, lesson_of
 from limen.training.limits import limits
 from limen.training.pupil import Pupil
@@ -33,6 +35,7 @@ from limen.training.shortcuts import Shortcut, shortcut
 from limen.training.spec import Spec
 from limen.training.start import frame_of, grown, started
 from limen.training.train import Seen, Taught, Watch, train
+from limen.training.word_pupil import WordPupil
 
 if TYPE_CHECKING:
     import torch
@@ -119,6 +122,7 @@ def _judged(pupil: Pupil, taught: Taught, shares: NDArray[np.float64], together:
     accuracy = pupil.accuracy(rng, spec.judged)
     shifts = _shifted(pupil, rng) if spec.shifts else {}
     shifts |= _rounded(pupil, rng) if spec.precisions else {}
+    shifts |= pupil.beside(rng) if isinstance(pupil, WordPupil) else {}
     counted = _shortcut(lesson, spec.hard)
     thoughts = lesson.thoughts(lesson.sample(rng, 1, False)[0]).shape[1] if spec.thought else 0
     bits = limits(spec.task, spec.architecture, thoughts)
@@ -127,9 +131,9 @@ def _judged(pupil: Pupil, taught: Taught, shares: NDArray[np.float64], together:
         architecture=str(stack),
         start=spec.start,
         seed=spec.seed,
-        steps=taught.steps + spec.first_steps,
+        steps=taught.steps,
         accuracy=accuracy,
-        best=max(accuracy, *(seen.accuracy for seen in taught.curve)),
+        best=max(accuracy, *(seen.accuracy for seen in taught.curve if seen.step >= spec.easier)),
         chance=counted.chance,
         floor=counted.accuracy,
         stop=taught.stop,
@@ -158,36 +162,54 @@ def _judged(pupil: Pupil, taught: Taught, shares: NDArray[np.float64], together:
 
 
 def _taught(specs: Sequence[Spec], lesson: Lesson, watch: Watch) -> list[tuple[Pupil, Taught]]:
-    """The trained pupils; where the specs say so, a smaller stack is trained first and then grown."""
+    """The trained pupils: after the smaller tasks of a curriculum, or after a smaller stack that is grown.
+
+    What comes before counts in full, even if it stopped early.
+    """
     spec = specs[0]
     proposes = None if spec.against is None else proposer(spec.against)
     frame = frame_of(spec, lesson, spec.first or spec.architecture)
     pupils = [_pupil(one, lesson, started(one, lesson, frame)) for one in specs]
-    if spec.first is None:
-        return list(zip(pupils, train(pupils, spec.steps, watch, proposes), strict=True))
-    first = train(pupils, spec.first_steps, watch, proposes)
-    frame = frame_of(spec, lesson, spec.architecture)
-    pupils = [_pupil(pupil.spec, lesson, _grown(pupil, frame)) for pupil in pupils]
-    then = train(pupils, spec.steps, lambda seen: watch(_later(seen, spec)), proposes)
-    both = [
-        Taught([*a.curve, *(_later(seen, spec) for seen in b.curve)], b.steps, b.stop)
-        for a, b in zip(first, then, strict=True)
+    share = spec.easier // max(len(spec.curriculum), 1)
+    curves: list[list[Seen]] = [[] for _ in pupils]
+    for i, task in enumerate(spec.curriculum):
+        easier = lesson_of(replace(spec, task=task))
+        small = frame_of(spec, easier, spec.architecture)
+        some = [_pupil(pupil.spec, easier, smaller(pupil.model, small)) for pupil in pupils]
+        _follow(curves, train(some, share, _after(i * share, watch)), i * share)
+        models = [enlarged(p.model, one.model) for p, one in zip(pupils, some, strict=True)]
+        pupils = [_pupil(one, lesson, model) for one, model in zip(specs, models, strict=True)]
+    if spec.first is not None:
+        _follow(curves, train(pupils, spec.first_steps, watch, proposes), 0)
+        frame = frame_of(spec, lesson, spec.architecture)
+        models = [grown(p.model, frame, torch.Generator().manual_seed(p.spec.seed + 1)) for p in pupils]
+        pupils = [_pupil(one, lesson, model) for one, model in zip(specs, models, strict=True)]
+    before = spec.easier + spec.first_steps
+    last = train(pupils, spec.steps - spec.easier, _after(before, watch), proposes)
+    _follow(curves, last, before)
+    courses = [
+        Taught(curve, taught.steps + before, taught.stop) for curve, taught in zip(curves, last, strict=True)
     ]
-    return list(zip(pupils, both, strict=True))
+    return list(zip(pupils, courses, strict=True))
 
 
-def _grown(pupil: Pupil, frame: Frame) -> Model:
-    return grown(pupil.model, frame, torch.Generator().manual_seed(pupil.spec.seed + 1))
+def _follow(curves: list[list[Seen]], stage: list[Taught], before: int) -> None:
+    """Adds what was seen in a stage of training, after so many steps."""
+    for curve, taught in zip(curves, stage, strict=True):
+        curve += [seen._replace(step=seen.step + before) for seen in taught.curve]
 
 
-def _later(seen: Seen, spec: Spec) -> Seen:
-    return seen._replace(step=seen.step + spec.first_steps)
+def _after(before: int, watch: Watch) -> Watch:
+    return lambda seen: watch(seen._replace(step=seen.step + before))
 
 
 def _pupil(spec: Spec, lesson: Lesson, model: Model) -> Pupil:
     parts = [part for layer in model.frame.architecture.layers for part in layer.parts]
-    rounding = Rounding(model) if any(part.p is not None for part in parts) else None
-    return Pupil(model, lesson, spec, rounding, _heads(spec, lesson, model.frame.architecture))
+    rounds = any(part.p is not None for part in parts)
+    rounding = Rounding(lesson.players, lesson.task.cut) if rounds else None
+    noise = torch.Generator().manual_seed(spec.seed + 3)
+    kind = WordPupil if spec.words else Pupil
+    return kind(model, lesson, spec, rounding, _heads(spec, lesson, model.frame.architecture), noise)
 
 
 def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.Tensor]:
@@ -200,7 +222,7 @@ def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.T
     hops_asked = hops.shape[-1] - 1  # the last hop is the answer
     generator = torch.Generator().manual_seed(spec.seed + 2)
     return {
-        l: torch.randn(spec.width, lesson.task.answers, generator=generator) * spec.width**-0.5
+        l: torch.randn(spec.width, lesson.answers, generator=generator) * spec.width**-0.5
         for l in range(min(hops_asked, len(stack.layers) - 1))
     }
 

@@ -42,7 +42,7 @@ def frame_of(spec: Spec, lesson: Lesson, text: str) -> Frame:
     layers = len(stack.layers)
     mlps = layers if spec.locals is None else min(spec.locals, layers)
     locals_ = (*[Mlp(spec.hidden)] * mlps, *[None] * (layers - mlps)) if spec.hidden else ()
-    return Frame(stack, spec.width, lesson.task.answers, lesson.embedding(spec.width), locals_, norm=True)
+    return Frame(stack, spec.width, lesson.answers, lesson.embedding(spec.width), locals_, norm=True)
 
 
 def started(spec: Spec, lesson: Lesson, frame: Frame) -> Model:
@@ -107,9 +107,12 @@ def _forget_slowly(w: Mapping[str, torch.Tensor]) -> None:
     if "a" in w:  # σ(6) = 0.998
         w["A"].mul_(_NOISE)
         w["a"].fill_(6.0)
-    elif "T" in w:  # exp(-e⁻³·softplus(0)) = 0.97
+    elif "A" in w:  # exp(-e⁻³·softplus(0)) = 0.97
         w["T"].mul_(_NOISE)
         w["A"].fill_(-3.0)
+    elif "T" in w:  # of rwkv7, exp(-σ(-6)/√e) = 0.998
+        w["T"].mul_(_NOISE)
+        w["t"].fill_(-6.0)
     if "X" in w:
         w["t"].fill_(0.0)
 

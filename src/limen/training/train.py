@@ -80,7 +80,7 @@ def train(
     """
     spec = pupils[0].spec
     rngs = {pupil.spec.seed: np.random.default_rng([pupil.spec.seed, 1]) for pupil in pupils}
-    loss = math.log(pupils[0].lesson.task.answers)
+    loss = math.log(pupils[0].lesson.answers)
     courses = [Course(pupil, np.random.default_rng([pupil.spec.seed, 2]), loss) for pupil in pupils]
     stepping: Alone | Together = Alone(pupils[0]) if len(pupils) == 1 else Together(pupils)
     running, before, proposed = courses, time.perf_counter(), None

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from limen_check.can.weights import margin
@@ -52,9 +53,10 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
 
     entered(architecture.read)
     architecture.read(c["architecture"])  # also what is not used has to exist
-    text, norm = architecture.ending(c["architecture"])
-    need(norm is None or _affine(model, norm), "this model's readout is not affine in this way")
-    need(norm is None or not c["steps"], "affine supposes one pass, without chain of thought")
+    text, end = architecture.ending(c["architecture"])
+    affine = end is None or (end.plain and _affine(model, end.norm))
+    need(affine, "this model's readout is not affine in this way")
+    need(end is None or not c["steps"], "affine supposes one pass, without chain of thought")
     need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
     length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
     for part in (part for layer in parse_stack(text) for part in layer):
@@ -96,16 +98,21 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
 
     Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
     the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
+    Head h of retnet fades at its own rate: a part of it holds one alone, whose heads are its first ones.
     A part that says how few bits its numbers take, which its rule sees (`few`), does not set the precision.
+    Of an `mla` the heads share one latent, which has to hold the keys and values of all that are taken.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
+    latents = [_size(part, "r", 1) if part.name == "mla" else inf for part in there]
     bits, first = [], 0
     for want in wanted:
         h = _size(want, "h", 1)
-        at = next((i for i in range(first, len(there)) if heads[i] >= h and _within(want, there[i])), None)
+        room = (i for i in range(first, len(there)) if heads[i] >= h and latents[i] >= _pairs(want))
+        at = next((i for i in room if _within(want, there[i])), None)
         if at is None:
             return None
-        heads[at], first = heads[at] - h, 0 if apart else at + 1
+        latents[at] -= _pairs(want)
+        heads[at], first = 0 if want.name == "retnet" else heads[at] - h, 0 if apart else at + 1
         if want.name not in ("linear", "mamba2") or "p" not in want.arguments:
             bits.append(_size(there[at], "p"))
     return bits
@@ -115,12 +122,28 @@ def _size(part: Call, key: str, default: Value = "") -> int:
     return part.number(key, 1, default=default)
 
 
+def _pairs(want: Call) -> int:
+    """The numbers of the keys and values of all heads; 0 of a mixer without heads."""
+    h, d = (want.number(key, 0, default=0) for key in "hd")
+    return h * (want.number("d_k", 0, default=d) + d)
+
+
+def _as_softmax(part: Call) -> Call:
+    """The softmax heads that an `mla` or a `gated_softmax` can be (rules.md); other parts as they are."""
+    if part.name not in ("mla", "gated_softmax") or "h" not in part.arguments:
+        return part
+    own = _size(part, "d_k") - part.number("d_r", 0, default=0)  # what no other head shares
+    plain = {key: value for key, value in part.arguments.items() if key not in ("r", "d_r")}
+    return Call("softmax", {"kv_heads": plain["h"], "bidirectional": False} | plain | {"d_k": own})
+
+
 def _within(want: Call, part: Call) -> bool:
     """Whether sizes that can be filled up with zeros are there, and all others are the same.
 
     Features of an unused key column must be 0 (`turns`): elu1(0) and e^0 are not.  The norm of mamba2
     is over all of its channels.
     """
+    part = _as_softmax(part)
     mine, its = want.arguments, part.arguments
     if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
         return False

@@ -75,10 +75,15 @@ class Digits(NamedTuple):
         """Where the answer is a function of rows."""
         ends = []
         for i in range(self.bits):
-            for at, [(lo, hi)] in readings(x, [self.first + i], also):
-                sign = 2 * (right(at) >> i & 1) - 1
-                ends += [sign * f.rn(2 * v - 1) for v in (lo, hi)]
+            ends += self.ends(i, x, f, also, lambda at, i=i: right(at) >> i & 1)  # type: ignore[misc]
         return self.margin(ends, f)
+
+    def ends(self, i: int, x: Vec, f: Format, also: Also, right: Callable[[At], int]) -> list[Fraction]:
+        """y_i, times the sign that is right, on all rows: digit i is 0 or 1 as a function of them."""
+        ends = []
+        for at, [(lo, hi)] in readings(x, [self.first + i], also):
+            ends += [(2 * right(at) - 1) * f.rn(2 * v - 1) for v in (lo, hi)]
+        return ends
 
     def pieces(self, state: State, c: Class) -> tuple[tuple[Piece, ...], Fraction]:
         """The numbers whose bits stand in the digits one after the other; digits that are 0 may follow."""

@@ -6,6 +6,7 @@ table, whatever the number of tokens.
 from collections import namedtuple
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 from operator import mul
 from typing import Any
@@ -15,8 +16,11 @@ from limen_check.can.vectors import ONE, ZERO, Column, Format, Vec, above, level
 from limen_check.files import need
 
 _PAIRS, _WORDS = 1 << 21, 1 << 10  # of rows: all are looked at; and from here on as words, if they are
+# Tables that are not looked at twice, the numbers in one of them, and below which all are.  A number takes at
+# most 256 bytes as a column of its own, a row of the answer 256: 64·(4,096 + 1,024)·256 bytes are 84 MB.
+_TABLES, _NUMBERS, _ROWS, _WORD = 1 << 6, 1 << 12, 1 << 10, 1 << 64
 Gain = dict[Hashable, Column]  # for each query field what the reference scores by its row
-Side = list[tuple[list[int], Sequence[int]]]  # columns: what each holds, and which of it in every row
+Side = tuple[tuple[tuple[int, ...], Sequence[int]], ...]  # columns: what each holds, which of it in a row
 
 
 # For each query row the key row that scores highest, its score, and by how much any other is behind.
@@ -37,31 +41,22 @@ class Table:
 
     def all(self) -> Iterator[list[int]]:
         """The scores of each query row, times the denominator."""
-        need(self.pairs <= _PAIRS, "two tables have too many pairs of rows")
-        keys = list(_rows(self.k))
-        yield from ([sum(map(mul, x, y)) for y in keys] for x in _rows(self.q))
+        return _all(self.q, self.k)
 
     def fractions(self) -> Iterator[Fraction]:
         yield from (Rational(v, self.den) for row in self.all() for v in row)
 
     def plus(self, B: Column) -> tuple[int, Iterator[list[int]]]:
         """A denominator, and for each query row all ⟨q[a], k[b]⟩ + B[b] times it."""
-        scale, [(levels, at)] = _integers([B])
-        add = [levels[i] * self.den for i in at]
-        rows = ([v * scale + z for v, z in zip(row, add, strict=True)] for row in self.all())
-        return self.den * scale, rows
+        return _plus(self.q, self.k, self.den, *_integers([B]))
 
     def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
         if self.words is not None and B.fixed:
             return self.words._replace(top=self.words.top.plus(Column(B.levels, self.words.top.at)))
-        choice, top, misses, (den, rows) = [], [], [], self.plus(B)
-        for scores in rows:
-            choice.append(scores.index(max(scores)))
-            first = scores.pop(choice[-1])
-            top.append(Rational(first, den))
-            misses.append(first - max(scores, default=0))
-        return Best(tuple(choice), Column.of(top), Rational(min(misses), den))
+        scale, more = _integers([B])
+        short = max(self.den, scale) < _WORD and _short(*self.q, *self.k, *more)
+        return (_best_again if short else _best)(self.q, self.k, self.den, scale, more)
 
     def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
@@ -72,7 +67,41 @@ class Table:
 def _integers(columns: list[Column]) -> tuple[int, Side]:
     """A common denominator, and the columns times it."""
     den = lcm(*(v.denominator for column in columns for v in column.levels))
-    return den, [([int(v * den) for v in column.levels], column.at) for column in columns]
+    return den, tuple((tuple(int(v * den) for v in column.levels), column.at) for column in columns)
+
+
+def _all(q: Side, k: Side) -> Iterator[list[int]]:
+    """The scores of each query row, in integers."""
+    need(len(q[0][1]) * len(k[0][1]) <= _PAIRS, "two tables have too many pairs of rows")
+    keys = list(_rows(k))
+    yield from ([sum(map(mul, x, y)) for y in keys] for x in _rows(q))
+
+
+def _plus(q: Side, k: Side, den: int, scale: int, more: Side) -> tuple[int, Iterator[list[int]]]:
+    """The scores of each query row, and more for each key row; over which denominator."""
+    ((levels, at),) = more
+    add = [levels[i] * den for i in at]
+    return den * scale, ([v * scale + z for v, z in zip(row, add, strict=True)] for row in _all(q, k))
+
+
+def _best(q: Side, k: Side, den: int, scale: int, more: Side) -> Best:
+    choice, top, misses, (den, rows) = [], [], [], _plus(q, k, den, scale, more)
+    for scores in rows:
+        choice.append(scores.index(max(scores)))
+        first = scores.pop(choice[-1])
+        top.append(Rational(first, den))
+        misses.append(first - max(scores, default=0))
+    return Best(tuple(choice), Column.of(top), Rational(min(misses), den))
+
+
+def _short(*columns: tuple[Sequence[int], Sequence[int]]) -> bool:
+    """Whether the columns have few rows, few numbers, and no long one."""
+    rows = [len(at) for _, at in columns]
+    few = max(rows) <= _ROWS and sum(rows) <= _NUMBERS
+    return few and all(max(levels) < _WORD and min(levels) > -_WORD for levels, _ in columns)
+
+
+_best_again = lru_cache(maxsize=_TABLES)(_best)  # class after class asks by the same digits, layer by layer
 
 
 def _rows(side: Sequence[tuple[Sequence[Any], Sequence[int]]]) -> Iterator[tuple[Any, ...]]:

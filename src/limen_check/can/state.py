@@ -149,6 +149,10 @@ class State:
         low, size = n.div.bit_length() - 1, n.mod.bit_length() - 1
         need(n.div == 1 << low and n.mod == 1 << size, "no bits of a written token")
         for piece in self.spec.written[c.name]:
+            if (low, size) == (piece.start, piece.bits) and isinstance(piece.number.of, Cell):
+                return Number(
+                    *piece.number
+                )  # of others it is a digit, as tables of one name have the same rows
             if piece.start <= low and low + size <= piece.start + piece.bits:
                 return Number(piece.number, 1 << low - piece.start, n.mod)
         raise Refused("bits of a written token that are no number")

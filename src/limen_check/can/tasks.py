@@ -7,6 +7,7 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
     Read("at", c, facts, e)     e of THE token of class c that the facts single out
     Read("back", o, {}, e)      e of the token o positions before
     Read("exists", c, facts)    1 if a token of class c at or before it satisfies the facts, else 0
+    Read("anywhere", c, facts)  1 if a token of class c does, wherever it stands, else 0
     Read("nearest", c, {}, e)   e of the token of class c that is nearest to it, or whose point is
     Read("found", c, facts, k)  the number k of that token, or k's modulus where there is none
     Read("count", c, facts)     how many there are in all
@@ -14,7 +15,8 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
 
 and a fact about a key token is one of
 
-    Line(key, query, …)         key number = sign · query number + shift, modulo `modulo` unless that is 0
+    Line(key, query, …)         key number = sign · query number + shift, modulo `modulo` unless that is 0;
+                                the query may be a Plus of some numbers, in the order of their text
     Listed(keys, rows)          its numbers, in the order of their text, are one of these rows
     Listed(keys, rows, query)   behind the asking token's number they are
     OTHER                       it is not at the asking token's own place, so not itself
@@ -42,6 +44,7 @@ Read = namedtuple("Read", "how where facts of", defaults=(NO_FACTS, None))
 Cell = namedtuple("Cell", "name size")
 Line = namedtuple("Line", "key query shift sign modulo", defaults=(0, 1, 0))
 Listed = namedtuple("Listed", "keys rows query", defaults=(None,))
+Plus = namedtuple("Plus", "numbers")
 Piece = namedtuple("Piece", "start bits number")  # bits start, start+1, … of a written token: a number
 
 
@@ -128,6 +131,7 @@ class Spec:
     ids: Mapping[str, frozenset[int]] = field(default_factory=dict)
     written: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
     later: tuple[int, ...] = ()
+    vertices: int = 0  # of a graph, over whose edges a recurrence walks (R32)
 
 
 def text(*parts: tuple[str, int, int, int], last: str = "") -> tuple[Class, ...]:
@@ -149,6 +153,11 @@ def listed(*numbers: Number, rows: set[tuple[int, ...]]) -> Listed:
     """Put into the order of their text."""
     order = sorted(range(len(numbers)), key=lambda i: repr(numbers[i]))
     return Listed(tuple(numbers[i] for i in order), frozenset(tuple(row[i] for i in order) for row in rows))
+
+
+def plus(*numbers: Number) -> Plus:
+    """Put into the order of their text."""
+    return Plus(tuple(sorted(numbers, key=repr)))
 
 
 def exists(where: str, *facts: Any) -> Number:
@@ -192,6 +201,16 @@ def _two_sum_any(n: int, M: int) -> Spec:
     some = listed(*met, rows={row for row in product((0, 1), repeat=len(met)) if any(row)})
     classes = text(("first", 1, 0, M), ("later", n - 1, 0, M), last="last")
     return Spec(classes, ("last",), 2, (_any(exists("later", some)),), sums=(0, M))
+
+
+def _three_sum(n: int, M: int) -> Spec:
+    """x_j + x_k + q is 0, M or 2M for some j ≠ k: some x_j has met an x_k, wherever it stands."""
+    two = plus(Number(TOKEN), Number(Read("at", "q", NO_FACTS, TOKEN)))
+    facts = (frozenset({Line(Number(TOKEN), two, S, -1), OTHER}) for S in (0, M, 2 * M))
+    met = [Number(Read("anywhere", "x", fact)) for fact in facts]
+    some = listed(*met, rows={row for row in product((0, 1), repeat=3) if any(row)})
+    ways = (_any(exists("x", some)),)
+    return Spec(text(("x", n, 0, M), ("q", 1, 0, M)), ("q",), 2, ways, sums=(0, M, 2 * M))
 
 
 def _compared(n: int, bad: set[tuple[int, ...]]) -> Spec:
@@ -360,7 +379,7 @@ _SPECS: dict[str, Callable[..., Spec]] = {
     "two_sum_any": _two_sum_any, "equality": lambda n: _compared(n, {(0, 1), (1, 0)}),
     "disjointness": lambda n: _compared(n, {(1, 1)}), "recall": _recall, "composition": _composition,
     "cgram": _cgram, "counting": _counting, "sparse_average": _sparse_average, "dyck": _dyck,
-    "nearest_neighbor": _nearest_neighbor,
+    "nearest_neighbor": _nearest_neighbor, "three_sum": _three_sum,
 }  # fmt: skip
 
 

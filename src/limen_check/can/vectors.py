@@ -118,8 +118,9 @@ class Column:
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> "Column":
-        number = {v: i for i, v in enumerate(dict.fromkeys(values))}
-        return cls(tuple(number), tuple(map(number.__getitem__, values)))
+        number = dict[Fraction, int]()
+        at = tuple(number.setdefault(v, len(number)) for v in values)  # each is hashed once
+        return cls(tuple(number), at)
 
     @classmethod
     def sum(cls, parts: Sequence[tuple["Column", Fraction]]) -> "Column":
@@ -134,8 +135,8 @@ class Column:
         rows = list(zip(*(column.at for column, _ in vary), strict=True))
         scaled = [[v * w for v in column.levels] for column, w in vary]
         sums = {r: sum((v[i] for v, i in zip(scaled, r, strict=True)), moved) for r in dict.fromkeys(rows)}
-        number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
-        at = {row: number[v] for row, v in sums.items()}
+        number = dict[Fraction, int]()
+        at = {row: number.setdefault(v, len(number)) for row, v in sums.items()}
         return cls(tuple(number), tuple(map(at.__getitem__, rows)))
 
     def plus(self, other: "Column", w: Fraction = ONE) -> "Column":
@@ -358,7 +359,7 @@ class Vec:
             err = min(lo - y for (lo, _), y in ends), max(hi - y for (_, hi), y in ends)
             number = {v: i for i, v in enumerate(dict.fromkeys(level.values()))}
             at = {i: number[y] for i, y in level.items()}
-            made = Column(tuple(number), [at[i] for i in product(*(x.at for x in columns_))])
+            made = Column(tuple(number), tuple(at[i] for i in product(*(x.at for x in columns_))))
             name = names[0] if names else None
             if len(names) > 1:
                 fields, rows = self.flat(names)

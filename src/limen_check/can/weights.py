@@ -20,7 +20,16 @@ from limen_check.record import entered
 from limen_check.text import Call, parse_call, parse_stack
 
 _HEADS, _ALL_HEADS = 1 << 10, 1 << 14  # of a layer, of all: the emptiest takes a tenth of a millisecond
-_FOLLOWED = {"linear", "gated_linear", "log_linear", "delta", "gated_delta", "kda", "mamba2"}  # by R21
+_FOLLOWED = {
+    "linear",
+    "gated_linear",
+    "log_linear",
+    "delta",
+    "gated_delta",
+    "kda",
+    "mamba2",
+    "rwkv7",
+}  # by R21
 Mixer = tuple[Callable[[Call, int], Shapes], Callable[[State, str, Call], Vecs]]
 
 
@@ -39,7 +48,7 @@ def _mixer(name: str) -> Mixer:
             from limen_check.can.rules import chosen
 
             mixer = chosen.shapes, chosen.top_k
-        case "linear" | "gated_linear" | "log_linear":
+        case "linear" | "gated_linear" | "log_linear" | "retnet" | "rwkv7":
             from limen_check.can.rules import linear
 
             mixer = linear.MIXERS[name]
@@ -80,6 +89,14 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
         entered(automaton_softmax.margin)
         return automaton_softmax.margin(model, spec(task, how="shares"), f, layers, hidden)
     need(all(len(many) < 2 for many in hidden), "a function of two hidden layers")
+    if hints.get("how") == "gathered":
+        need(not thoughts, "a chain of thought")
+        from limen_check.can.rules import gathered
+
+        entered(gathered.margin)
+        least = gathered.margin(model, task, f, layers, hidden)
+        need(least > 0, "no positive margin")
+        return least
     followed = {call.name for layer in layers for call in layer} <= _FOLLOWED
     need(followed or hints.get("how") != "steps", "a mixer that is not followed along a machine")
 

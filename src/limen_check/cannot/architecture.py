@@ -5,6 +5,7 @@ reply of a group of earlier tokens to one query.  Every number that crosses has 
 A softmax reply is, for each head, the maximum, the normaliser and d sums: h(d+2)p bits, and replies merge.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,6 +17,7 @@ from limen_check.text import TIMES, Call, parse_stack
 
 _HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
 _GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
+_END = re.compile(r",affine\((?:norm=(true|false(?!,))(,bias=true)?|inner=([1-9][0-9]{0,17}))\)\Z")
 _Numbers = Callable[[Sizes, int], int]
 
 
@@ -45,6 +47,9 @@ _STATES: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers kept after n 
     "delta": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
     "gated_delta": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
     "kda": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "retnet": (_HEADS, lambda a, n: a.h * a.d_k * a.d),
+    "rwkv7": (_HEADS, lambda a, n: a.h * a.d_k * a.d),
+    "s4d": ("d s p", lambda a, n: 2 * a.d * a.s),
     "mamba": ("d s c r p", lambda a, n: a.d * (a.s + a.c - 1)),
     "mamba2": ("h d s c p", lambda a, n: a.h * a.d * (a.s + a.c - 1) + 2 * (a.c - 1) * a.s),
     "lstm": ("d p", lambda a, n: 2 * a.d),
@@ -55,17 +60,22 @@ _STATES: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers kept after n 
 }
 _FULL: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers of a reply
     "softmax": (f"{_GROUPED} bidirectional", lambda a, n: a.h * (a.d + 2)),
+    "mla": (f"{_HEADS} r d_r", lambda a, n: a.h * (max(a.d, a.r) + 2)),  # d values are added up, or r latents
+    "gated_softmax": (_GROUPED, lambda a, n: a.h * (a.d + 2)),  # a gate is of the token that reads
+    "unit_softmax": (_HEADS, lambda a, n: a.h * (a.d + 2)),  # as are queries and keys of length 1
     "conv_softmax": (f"{_HEADS} c", lambda a, n: a.h * (a.d + 2)),
     "hard": (_GROUPED, lambda a, n: a.h * (a.d + 1)),  # the best score and its value
     "top_k": (f"{_HEADS} k h_i d_i", lambda a, n: a.k * (1 + a.h * (1 + a.d))),  # of the k best
     "block_sparse": (f"{_HEADS} B k", lambda a, n: 0),  # no fixed number
+    "nsa": (f"{_GROUPED} B k W", lambda a, n: 0),  # nor here
 }
 _MIXERS = _STATES | _FULL
 _WORDS = {
     "phi": ("elu1", "relu", "exp", "identity", "taylor"), "over": ("linear", "mamba2", "gated_delta"),
     "bidirectional": (False, True), "normalise": (False, True),
 }  # fmt: skip
-_SHARED = ("softmax", "hard", "linear", "window", "masked_softmax")  # all that they keep are keys and values
+SOFTMAX = ("softmax", "mla", "gated_softmax", "unit_softmax")  # whose keys and values are of their own token
+_SHARED = ("softmax", "gated_softmax", "hard", "linear", "window", "masked_softmax")  # keep these two alone
 
 
 class Part(NamedTuple):
@@ -84,7 +94,7 @@ class Part(NamedTuple):
         """The bits of the state after n tokens; of a full part, what earlier tokens tell one later token."""
         if self.said is not None:
             return self.said * self.times
-        need(self.name != "block_sparse", "the replies of block_sparse have no fixed size")
+        need(self.name not in ("block_sparse", "nsa"), f"the replies of {self.name} have no fixed size")
         return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"]) * self.times
 
     def most(self, n: int) -> int:
@@ -101,11 +111,23 @@ class Part(NamedTuple):
         return _convolved(Sizes(**self.sizes)) * int(self.sizes["p"]) if self.name == "conv_softmax" else 0
 
 
+class End(NamedTuple):
+    # What is supposed of the readout: a norm before the affine map or none, a bias behind the norm or none,
+    # and one layer of so many ReLUs before it, or none.
+    norm: bool = False
+    bias: bool = False
+    inner: int = 0
+
+    @property
+    def plain(self) -> bool:
+        return not self.bias and not self.inner
+
+
 class Architecture(NamedTuple):
     # Layers in sequence, parts of a layer side by side, and how often each part stands in it.
     layers: tuple[tuple[Part, ...], ...]
     counted: list[tuple[Part, int]]
-    affine: bool | None = None  # whether a norm stands before the affine readout; None: any readout
+    affine: End | None = None  # None: any readout
 
 
 @lru_cache(maxsize=64)
@@ -124,16 +146,16 @@ def read(text: str) -> Architecture:
     return Architecture(layers, counts, affine)
 
 
-def ending(text: str) -> tuple[str, bool | None]:
-    """The layers of a text, and whether a norm stands before the affine readout that it ends with, if any.
+def ending(text: str) -> tuple[str, End | None]:
+    """The layers of a text, and what is supposed of the readout that it ends with, if anything.
 
-    Such a readout is a restriction: what no weights do with any readout none do with this one.
+    It is a restriction: what no weights do with any readout none do with this one.
     """
-    for norm in (False, True):
-        word = f",affine(norm={str(norm).lower()})"
-        if text.endswith(word):
-            return text.removesuffix(word), norm
-    return text, None
+    found = _END.search(text)
+    if found is None:
+        return text, None
+    norm, bias, inner = found.groups()
+    return text[: found.start()], End(norm == "true", bias is not None, int(inner or 0))
 
 
 def _part(call: Call) -> Part:
@@ -142,7 +164,7 @@ def _part(call: Call) -> Part:
     kv: Any = a.pop("kv", None)
     times: Any = a.pop(TIMES, 1)
     expect(kv is None or (type(kv) is int and name in _SHARED), f"{name} cannot read another layer's keys")
-    alone = "state_bits" if name in _STATES else "reply_bits" if name in ("softmax", "hard") else ""
+    alone = "state_bits" if name in _STATES else "reply_bits" if name in (*SOFTMAX, "hard") else ""
     if alone in a:
         expect(type(a[alone]) is int and len(a) == 1, f"{name}: its sizes, or {alone} alone, a number")
         return Part(name, {}, a[alone], kv, times)
@@ -150,8 +172,9 @@ def _part(call: Call) -> Part:
     wrong = sorted(keys ^ set(a))
     expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
     for key, value in a.items():
-        size, words = type(value) is int and value >= (key != "first"), _WORDS.get(key)
+        size, words = type(value) is int and value >= (key not in ("first", "d_r")), _WORDS.get(key)
         known = words and value in words and type(value) is type(words[0])
         expect(bool(known) if words else size, f"{name}: {key} has no such value")
     expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, f"{name}: kv_heads must divide h")
+    expect(a.get("d_k", 1) > a.get("d_r", 0), f"{name}: d_r must be less than d_k")
     return Part(name, a, None, kv, times)

@@ -90,9 +90,18 @@ def _composition(case: Case, B: int, **sizes: int) -> tuple[int, int]:
     return a, one(N[-1], a * B).bits()
 
 
+def _cgram(case: Case, B: int, n: int, c: int, V: int) -> tuple[int, int]:
+    """The gram is 0 1 … 1.  Bob ends one of his blocks with it; each of hers, behind one of his, begins with
+    a value, and all else is 2.  A value 0 is a gram of its own if c = 2.
+    """
+    need(V >= 3 and c - 1 <= B, "it needs a third symbol, and blocks that hold the gram")
+    a = _first(n, 2 * B)
+    return 2 * a, one(V - (c == 2), a).bits()
+
+
 _ROWS: dict[str, Callable[..., tuple[int, int]]] = {
     "equality": _bits, "disjointness": _bits, "sparse_average": _bits, "dyck": _dyck, "counting": _counting,
-    "three_sum": _three_sum, "is_tree": _is_tree, "composition": _composition,
+    "three_sum": _three_sum, "is_tree": _is_tree, "composition": _composition, "cgram": _cgram,
 }  # fmt: skip
 
 

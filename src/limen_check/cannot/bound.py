@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check.cannot import architecture, rows
+from limen_check.cannot.architecture import SOFTMAX
 from limen_check.cannot.blocks import block_cut, block_labels
 from limen_check.cannot.depth import (
     TOKENS,
-    UNIFORM,
     Average,
     Balanced,
     Case,
@@ -24,6 +24,7 @@ from limen_check.cannot.depth import (
 from limen_check.cannot.hidden import hidden_tokens
 from limen_check.cannot.logs import high, low, one, subsets
 from limen_check.cannot.rows import without_pairs
+from limen_check.cannot.shells import Shells, lookup, short
 from limen_check.files import expect, need, rational, shown
 
 HALF_YES = (
@@ -53,28 +54,13 @@ def streaming_state(case: Case) -> Sides | Ceiling:
         return Sides(S, task.rows(t).bits())
     need(case.route == "average", "the routes are the worst case, without a name, and average")
     need(t <= task.cut, "after the cut what is asked for may be known")
-    m, n, A, inputs = _lookup(task, t)
-    # the m symbols before the cut lose S bits together: d(p‖1/A) ≤ S/m for them; all others may be right
+    m, n, A, inputs = lookup(task, t)
+    # the m symbols before the cut are told by one of 2^S states; all others may be right
+    if short(m, A):
+        return Ceiling(Shells(m, n, A, 1 << min(S, m * (A - 1).bit_length())), inputs)
+    # of longer texts the states tell S bits together: d(p‖1/A) ≤ S/m
     share = Fraction(n, m)  # p = 1 - (1 - c)·n/m
     return Ceiling(Average(Fraction(1, A), Fraction(S, m), 1 - share, share), inputs)
-
-
-def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
-    """One of n independent uniform symbols of A is asked for, each as likely; m of them before the cut."""
-    s, N = task.sizes, task.N
-    keys = "n different keys, values independent and uniform, one of the keys asked for, each as likely"
-    n, V, first = s.get("n", 0), s.get("V", 0), "every entry of z_1 and z_0 independent and uniform"
-    known = {
-        "eva": (t, n, n, "f(0) … f(n-1) and x independent and uniform"),
-        "index": (t, n, s.get("S", 0), "s_0 … s_{n-1} and p independent and uniform"),
-        "retrieval": (t, n, V, keys),
-        "recall": (t // 2, n, V, keys),
-    }
-    if N and (len(N) == 1 or t <= N[-1]):  # z_L stands first; each entry of it is as likely
-        known |= {task.name: (t, N[-1], N[-1], UNIFORM if len(N) > 1 else first)}
-    plain = not s.get("absent") and s.get("q", 1) == 1 and (task.name != "recall" or t > 1)
-    need(task.name in known and plain, f"the random inputs of {task.name} are no uniform lookup")
-    return known[task.name]
 
 
 def window_global(case: Case) -> Sides:
@@ -99,7 +85,7 @@ def one_layer(case: Case) -> Sides:
     rooted = route == "one_layer_cut/fixed_query" and name == "is_tree"
     need(set(case.sizes) == ({"k"} if rooted else set()), "only is_tree has a free size, k")
     heads, others = ([(part, times) for part, times in parts if part.full == full] for full in (True, False))
-    need(heads and all(part.name == "softmax" for part, _ in heads), "it is about softmax heads")
+    need(heads and all(part.name in SOFTMAX for part, _ in heads), "it is about softmax heads")
     told = sum(part.bits() * times for part, times in heads)
     if case.route == "after_recurrence":
         inner = [part for layer in case.architecture.layers[:-1] for part in layer]
@@ -129,7 +115,7 @@ def _averaged(case: Case, n: int, q: int) -> tuple[int, int]:
     """Sums over q of n places tell all z apart (q > 1); places that share a query are told apart (q = 1)."""
     if q > 1:
         return n if q < n else n.bit_length(), n
-    queries = sum(part.query() for part in case.architecture.layers[0] if part.name == "softmax")
+    queries = sum(part.query() for part in case.architecture.layers[0] if part.name in SOFTMAX)
     return -(-n >> min(queries, n.bit_length())), n
 
 
@@ -139,6 +125,7 @@ FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
     "one_layer_cut/fixed_query": {  # inputs with one last token for all: the rows of Alice's part
         "equality": lambda case, n: (n, n),  # b_n = 1: 2^(n-1) a with a_n = 1, or always no
         "disjointness": lambda case, n: (n, n),
+        "inner_product": lambda case, n: (n, n),  # b_n = 1: 2^n a
         "turing": _palindrome,  # the last digit is 1
         "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), BETWEEN),  # opens, or always no
         # 0 is last, Bob has one
@@ -225,11 +212,11 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
     "log_linear_state": ("log_linear_state", "eva index retrieval"),
     "one_layer_cut/fixed_query": ("one_layer_cut", ""),
     "separate_tokens": ("separate_tokens", "recall"),
-    "composition_depth/H": ("many_hops", "composition facts"),
+    "composition_depth/stages": ("many_hops", "composition facts"),
     "block_messages/positions": ("block_messages", "two_sum"),
-    "composition_depth/W": ("each_w", "composition facts"),
-    "composition_depth/B4": ("two_full", "composition facts"),
-    "composition_depth/E": ("three_hops", "composition facts"),
+    "composition_depth/each_w": ("each_w", "composition facts"),
+    "composition_depth/two_full_linear_by_pairs": ("two_full", "composition facts"),
+    "composition_depth/three_hops_one_key": ("three_hops", "composition facts"),
     "block_cut": ("block_cut", "dyck"),
     "hidden_tokens": ("hidden_tokens", "equality disjointness recall"),
 }
@@ -297,7 +284,13 @@ def _hardest(task: rows.Task) -> list[int]:
         need(task.length <= _CUTS, "so many cuts are too many to look at")
         return list(range(1, task.length))
     last = {"eva": n, "index": n, "two_sum": n, "two_sum_any": n - 1}  # the rows grow up to the end
-    last |= {"equality": n, "disjointness": n, "counting": n, "turing": 1 + n // 2}  # and shrink from here on
+    last |= {
+        "equality": n,
+        "disjointness": n,
+        "inner_product": n,
+        "counting": n,
+        "turing": 1 + n // 2,
+    }  # and shrink from here on
     if s.get("q") in (1, n):  # no place is known before the end, or all matter
         last |= {"sparse_average": n}
     if s.get("absent") and 2 * n - 1 <= 1 << s["D"]:  # C(2^D,t) grows up to half of 2^D

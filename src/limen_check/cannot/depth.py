@@ -16,6 +16,7 @@ from typing import NamedTuple
 from limen_check.cannot.architecture import Architecture, Part
 from limen_check.cannot.logs import covers, diverges, highest, kept, one
 from limen_check.cannot.rows import Task
+from limen_check.cannot.shells import UNIFORM, Shells
 from limen_check.files import need
 
 _LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
@@ -24,7 +25,6 @@ _TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; table
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
 TOKENS = "tokens"  # that one token reads: what some theorems count instead of bits
-UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 Levels = tuple[Sequence[int], Sequence[int], Sequence[int]]  # bits β, ω, σ by level
 
@@ -83,7 +83,7 @@ class Balanced(NamedTuple):
 
 class Ceiling(NamedTuple):
     # No weights are right on more than a share c of these random inputs where the average holds at c.
-    average: Average | Balanced
+    average: Average | Balanced | Shells
     distribution: str
 
 
@@ -161,8 +161,8 @@ def placed(levels: Levels, sizes: dict[str, int], L: int) -> Levels:
 
 
 def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """W: two hops; y groups of h entries of z_1, each with b values of its own, the others constant."""
-    need(len(N) == 2 and set(sizes) == {"y", "h", "b"}, "route W is about two hops, with sizes y, h, b")
+    """each_w: two hops; y groups of h entries of z_1, each with b values of its own, the others constant."""
+    need(len(N) == 2 and set(sizes) == {"y", "h", "b"}, "route each_w is about two hops, with sizes y, h, b")
     ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
     need(not β1 and y * h <= m and y * b <= m, "nothing reads full parts of level 1, y·h ≤ m and y·b ≤ m")
@@ -171,8 +171,8 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 def _pairs(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """P: two hops; the last h entries of z_1 have one of two values each, but for z_0's: one of b."""
-    need(len(N) == 2 and set(sizes) == {"h", "b"}, "route P is about two hops, with sizes h, b")
+    """pairs: two hops; the last h entries of z_1 have one of two values each, but for z_0's: one of b."""
+    need(len(N) == 2 and set(sizes) == {"h", "b"}, "route pairs is about two hops, with sizes h, b")
     ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
     h, b, d = sizes["h"], sizes["b"], ω0 + σ0
     need(not β1 and d < h <= m and b <= m, "nothing reads full parts of level 1, d < h ≤ m and b ≤ m")
@@ -181,10 +181,10 @@ def _pairs(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """C: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
+    """chain: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
     L = len(N)
     names = [f"x{l}" for l in range(L)], [f"Th{l}" for l in range(1, L)], [f"w{l}" for l in range(1, L)]
-    need(set(sizes) == {"v"}.union(*names), "the sizes of route C are x_l, Th_l, w_l and v")
+    need(set(sizes) == {"v"}.union(*names), "the sizes of route chain are x_l, Th_l, w_l and v")
     x, Θ, w = ([sizes[name] for name in group] for group in names)
     parts = all(w[l] <= N[l + 1] // N[l] for l in range(L - 1))
     need(x[0] <= sizes["v"] <= N[0] and parts, "x0 ≤ v ≤ m and w_l ≤ n_l")
@@ -247,7 +247,7 @@ def staged(N: Sequence[int], levels: Levels, x: Sequence[int]) -> list[int]:
     return δ
 
 
-BY_LEVEL = {"C": _chain, "H": _stages, "P": _pairs, "W": _each_w}
+BY_LEVEL = {"chain": _chain, "stages": _stages, "pairs": _pairs, "each_w": _each_w}
 
 
 def serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
@@ -278,7 +278,7 @@ def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Ave
     need(not any(S for S, slot in zip(states, slots, strict=True) if not slot), "a linear layer elsewhere")
     many = len(N) >= int(tables[0]) if tables.endswith("+") else len(N) == int(tables)
     need(many, f"this route is about {tables} tables")
-    given = set(sizes) - ({"c4"} if case.route == "LF_average" else set())
+    given = set(sizes) - ({"c4"} if case.route == "linear_full_average" else set())
     need(given == set(names.split()), f"the free sizes are {names or 'none'}")
     need(all(size >= 1 for size in sizes.values()), "free sizes are at least 1")
     upper = N[-2:][0]
@@ -292,8 +292,8 @@ def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Ave
 
 
 def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
-    """A4 for z_1, then x_2-tuples of z_2, then replies of z_3."""
-    x0, x1, x2, w1, w2, Th1, Th2 = (free[name] for name in SHARP["D"][2].split())
+    """linear_full_linear for z_1, then x_2-tuples of z_2, then replies of z_3."""
+    x0, x1, x2, w1, w2, Th1, Th2 = (free[name] for name in SHARP["three_hops_many_keys"][2].split())
     asked = x0 * (1 + w1 * w2)
     met = x0 <= m and w1 <= N1 // m and w2 <= N2 // N1 and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th1)
     met = met and covers(x2 * w1 * Th1, N1, x2 * (S0 + β * asked + x1 * S1), Th2)
@@ -303,8 +303,8 @@ def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int
 
 
 def _e(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
-    """As D with one key, where x_1 members of a class of z_1 differ; behind layer 2 states alone."""
-    x1, x2, w1, w2, Th = (free[name] for name in SHARP["E"][2].split())
+    """The same with one key, where x_1 members of a class of z_1 differ; behind layer 2 states alone."""
+    x1, x2, w1, w2, Th = (free[name] for name in SHARP["three_hops_one_key"][2].split())
     ends, choice = 1 + w1 * w2, x1 * S1 + 1
     met = w1 <= N1 // m and w2 <= N2 // N1 and x1 <= kept(m, S0, m)
     met = met and covers(x2 * w1 * x1, N1, x2 * (S0 + β * ends + choice), Th)
@@ -341,33 +341,34 @@ def _b3(m: int, n1: int, N1: int, β: int) -> Average:
 # convex: what all entries lose together is spread over them.
 SHARP: dict[str, tuple[str, str, str, Callable[..., Found]]] = {
     # [Replies to w, whose query is its own: n_1·β; states beside.]  All n_1·m entries are asked for.
-    "A1": ("H", "1+", "", lambda m, n1, N1, β, S: (True, n1 * β + S, n1 * m)),
-    "F_average": ("H", "1+", "", lambda m, n1, N1, β, S: (
+    "one_layer": ("H", "1+", "", lambda m, n1, N1, β, S: (True, n1 * β + S, n1 * m)),
+    "one_layer_average": ("H", "1+", "", lambda m, n1, N1, β, S: (
         Average(Fraction(1, N1), Fraction(n1 * β + S, n1 * m)))),
     # [States; replies to w: n_1·β.]  A class of z_1 keeps Th values at some entry.
-    "A2": ("LF", "2+", "Th", lambda m, n1, N1, β, S0, Th: (Th <= kept(m, S0, m), S0 + n1 * β, n1 * Th)),
-    "LF_average": ("LF", "2+", "", _lf_average),
+    "linear_full": ("LF", "2+", "Th", lambda m, n1, N1, β, S0, Th: (
+        Th <= kept(m, S0, m), S0 + n1 * β, n1 * Th)),
+    "linear_full_average": ("LF", "2+", "", _lf_average),
     # [Replies to w and z_0; the states after each of x_1 tables z_1 that differ on x_0 keys.]
-    "A3": ("FL", "2", "x0 x1", lambda m, n1, N1, β, S1, x0, x1: (
+    "full_linear": ("FL", "2", "x0 x1", lambda m, n1, N1, β, S1, x0, x1: (
         x0 <= m, β * (n1 + x0) + x1 * S1, n1 * min(x0 * x1, m))),
-    "FL_average": ("FL", "2", "", _fl_average),
+    "full_linear_average": ("FL", "2", "", _fl_average),
     # [S_0; replies to w and z_0 for each key; S_1 after each of x_1 members of a class.]
-    "A4": ("LFL", "2", "x0 x1 Th", lambda m, n1, N1, β, S0, S1, x0, x1, Th: (
+    "linear_full_linear": ("LFL", "2", "x0 x1 Th", lambda m, n1, N1, β, S0, S1, x0, x1, Th: (
         x0 <= m and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th),
         S0 + β * x0 * (n1 + 1) + min(x1 * S1, S1 + x1 * m * β), n1 * Th)),
-    # As W.  [Layer 1: replies to w, z_0, tokens of z_1 and values.  Layer 2: to w by group.]
-    "B1": ("FF", "2", "x0 y b J", lambda m, n1, N1, β, x0, y, b, J: (
+    # As each_w.  [Layer 1: replies to w, z_0, tokens of z_1 and values.  Layer 2: to w by group.]
+    "two_full_by_groups": ("FF", "2", "x0 y b J", lambda m, n1, N1, β, x0, y, b, J: (
         y <= x0 <= m and y * b <= m and kept(y * b, β, y * (x0 // y)) >= J,
         β * (n1 * (1 + y) + m + x0 * b), n1 * J)),
-    "B3": ("FF", "2", "", _b3),
-    # z_1 varies at x_0 tokens; x_1 members of a class.  [Replies in both layers; S_2 as in A4.]
-    "B2": ("FFL", "2", "x0 x1 w1 Th", lambda m, n1, N1, β, S2, x0, x1, w1, Th: (
+    "two_full_average": ("FF", "2", "", _b3),
+    # z_1 varies at x_0 tokens; x_1 members of a class.  [Replies in both layers; S_2 as above S_1.]
+    "two_full_linear": ("FFL", "2", "x0 x1 w1 Th", lambda m, n1, N1, β, S2, x0, x1, w1, Th: (
         x0 <= m and w1 <= n1 and covers(x0 * x1, m, x1 * w1 * β, Th),
         β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + min(x1 * S2, S2 + x1 * m * β), w1 * Th)),
-    # As P, but one class for all w_1 rows: x functions z_1, S_2 and a reply to z_0 for each.
-    "B4": ("FFL", "2", "w1 h b x", lambda m, n1, N1, β, S2, w1, h, b, x: (
+    # As pairs, but one class for all w_1 rows: x functions z_1, S_2 and a reply to z_0 for each.
+    "two_full_linear_by_pairs": ("FFL", "2", "w1 h b x", lambda m, n1, N1, β, S2, w1, h, b, x: (
         h <= m and b <= m and w1 <= n1 and h * (x - 1) < b * (h - w1 * β),
         β * (2 * (h - 1) + b + 1 + w1 + x + w1) + x * S2, w1 * x)),
-    "D": ("LFLFL", "3", "x0 x1 x2 w1 w2 Th1 Th2", _d),
-    "E": ("LFLFL", "3", "x1 x2 w1 w2 Th", _e),
+    "three_hops_many_keys": ("LFLFL", "3", "x0 x1 x2 w1 w2 Th1 Th2", _d),
+    "three_hops_one_key": ("LFLFL", "3", "x1 x2 w1 w2 Th", _e),
 }  # fmt: skip

@@ -153,6 +153,8 @@ _ROWS: dict[str, Callable[..., Count]] = {
     "two_sum_any": lambda t, n, M: without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)),
     "equality": _halves,
     "disjointness": _halves,
+    # All of a that was read; then what is left of it, and whether the sum so far is odd.
+    "inner_product": lambda t, n: one(2, min(t, 2 * n + 1 - t)),
     # How often each symbol came; when s is known, its own count 0 … n.
     "counting": lambda t, n, S: one(n + 1) if t > n else _binomial(t + S - 1, min(t, S - 1)),
     # q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind.

@@ -1,7 +1,8 @@
 r"""Show what no precision buys: one recurrent layer with an affine readout.
 
 The smallest n that is ruled out, by the bits of the state at p bits per number, and in exact arithmetic,
-where the readout is affine and the numbers may be any (`linear_read`, `one_sum`).  With --keys a small linear
+where the numbers may be any: by an affine readout (`linear_read`, `one_sum`), behind a norm and a bias
+(`biased_read`), behind one layer of ReLUs (`relu_read`).  With --keys a small linear
 layer is trained on all strings of n = k, k+1, k+2 bits; at most
 
     R(k, n) = Σ_{i≤k} C(n, i)        of the 2^n strings can be answered rightly at all places      [cover1965]
@@ -42,13 +43,13 @@ _TASKS = {
     "index, V = 32": "index(n={n},S=32)",
     "recall, V = 2n": "recall(n={n})",
 }
-_STACKS = (
-    "linear(h=1,d=16,phi=identity,normalise=false)",
-    "linear(h=4,d=64,phi=identity,normalise=false)",
-    "gated_delta(h=4,d=64)",
-    "gated_delta(h=32,d=128)",
-    "mamba(d=1536,s=16)",
-)
+_STACKS = {  # and the ReLUs of an MLP behind it
+    "linear(h=1,d=16,phi=identity,normalise=false)": 64,
+    "linear(h=4,d=64,phi=identity,normalise=false)": 1024,
+    "gated_delta(h=4,d=64)": 1024,
+    "gated_delta(h=32,d=128)": 8192,
+    "mamba(d=1536,s=16)": 3072,
+}
 _WIDTH, _STEPS, _RATE = 24, 1500, 0.02  # of the layer that is trained
 _STARTS = 2  # of which the best is kept
 
@@ -61,6 +62,9 @@ class Beyond(msgspec.Struct, frozen=True, kw_only=True):
     by_bits: tuple[int, ...]  # at each of `bits`
     exactly: int  # in exact arithmetic, with an affine readout
     theorem: str  # that says so
+    biased: int  # in exact arithmetic, behind a norm and a bias
+    inner: int  # ReLUs
+    behind_relus: int  # in exact arithmetic, behind one layer of them
 
 
 class NamedString(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +82,7 @@ class TrainedLayer(msgspec.Struct, frozen=True, kw_only=True):
     right: int  # answered rightly at all places
     at_most: int  # Cover
     accuracy: float
+    accuracy_at_most: float  # by spheres about the strings that can be answered
     named: tuple[NamedString, ...]  # none where the theorem rules nothing out
 
 
@@ -122,13 +127,23 @@ def _beyond(stack: str, name: str) -> Beyond:
     def sized(p: int) -> Architecture:
         return Architecture.parse(f"{stack[:-1]},p={p})")
 
-    affine = Architecture.parse(f"{stack},affine")
-    exactly = _least(lambda n: ruled_out_exactly(task(n), affine) is not None)
+    def behind(end: str) -> int:
+        ended = Architecture.parse(f"{stack},{end}")
+        return _least(lambda n: ruled_out_exactly(task(n), ended) is not None)
+
+    affine, exactly = Architecture.parse(f"{stack},affine"), behind("affine")
     by = ruled_out_exactly(task(exactly), affine)
     assert by is not None and isinstance(by.certificate, ExactBound)  # it was looked for
     theorem = by.certificate.theorem
     return Beyond(
-        architecture=stack, task=name, by_bits=tuple(map(at, BITS)), exactly=exactly, theorem=theorem
+        architecture=stack,
+        task=name,
+        by_bits=tuple(map(at, BITS)),
+        exactly=exactly,
+        theorem=theorem,
+        biased=behind("affine(norm=true,bias=true)"),
+        inner=_STACKS[stack],
+        behind_relus=behind(f"affine(inner={_STACKS[stack]})"),
     )
 
 
@@ -146,12 +161,16 @@ def _least(out: Callable[[int], bool]) -> int:
 
 def trained(keys: int, n: int, seed: int) -> TrainedLayer:
     """The best of a few layers that were trained on all strings of n bits, and the strings that it names."""
+    from limen.theorems.linear_read import LinearRead
     from limen.theorems.linear_read.refute import named
 
     task = Task.parse(f"index(n={n},S=2)")
     starts = (_trained(task, keys, seed + i) for i in range(_STARTS))
     model, right = max(starts, key=lambda one: int(one[1].all(axis=1).sum()))
-    two = named(task, model)
+    two, ceiling = (
+        named(task, model),
+        LinearRead().exact_ceiling(task, Architecture.parse(f"{_layer(keys)},affine")),
+    )
     words = () if two is None else tuple(_named(task, model, texts) for texts in two.texts)
     return TrainedLayer(
         n=n,
@@ -159,8 +178,13 @@ def trained(keys: int, n: int, seed: int) -> TrainedLayer:
         right=int(right.all(axis=1).sum()),
         at_most=sum(comb(n, i) for i in range(min(keys, n) + 1)),
         accuracy=float(right.mean()),
+        accuracy_at_most=1.0 if ceiling is None else ceiling.accuracy,
         named=words,
     )
+
+
+def _layer(keys: int) -> str:
+    return f"linear(h=1,d={keys},d_k={keys},phi=identity,normalise=false)"
 
 
 def _trained(task: Task, keys: int, seed: int) -> tuple[Model, NDArray[np.bool_]]:
@@ -169,8 +193,7 @@ def _trained(task: Task, keys: int, seed: int) -> tuple[Model, NDArray[np.bool_]
     from limen.model.model import Frame, Model, one_thread
 
     n = task.cut
-    stack = Architecture.parse(f"linear(h=1,d={keys},d_k={keys},phi=identity,normalise=false)")
-    frame = Frame(stack, _WIDTH, 2, Table(task.vocab, task.length))
+    frame = Frame(Architecture.parse(_layer(keys)), _WIDTH, 2, Table(task.vocab, task.length))
     start = frame.random(torch.Generator().manual_seed(seed), torch.float64).weights
     w = {name: value.clone().requires_grad_() for name, value in start.items()}
     strings = np.indices((2,) * n).reshape(n, -1).T  # all of them

@@ -3,5 +3,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # as `limen.experiment` has them
+    from limen.commands.experiment.fit import fit as fit
     from limen.commands.experiment.run import run as run
     from limen.commands.experiment.show import show as show

@@ -114,7 +114,7 @@ class TwoLayers(NamedTuple):
 
     @property
     def levels(self) -> Levels:
-        """The same for route W of levels.py."""
+        """The same for route each_w of levels.py."""
         return Levels((self.w0, 0), (self.w0, self.w1), (self.s0, self.s1))
 
     def told(self, n_1: int, y: int, h: int, b: int) -> int:

@@ -38,7 +38,7 @@ from limen.theorems import Case
 from limen.theorems.composition_depth.search import each_w, pairs
 from limen.theorems.composition_depth.search_sharp import routed
 from limen.theorems.composition_depth.search_stages import free
-from limen.theorems.composition_depth.sharp_floats import B4, E
+from limen.theorems.composition_depth.sharp_floats import THREE_HOPS_ONE_KEY, TWO_FULL_LINEAR_BY_PAIRS
 
 _FINER = 64  # of k to the next one
 _LESS = tuple(Fraction(i, 1000) for i in (0, 1, 3, 10, 20, 40, 80))  # values that are given up for fractions
@@ -58,7 +58,7 @@ def think_more_sizes(case: Case) -> Sizes:
 
 
 def _each_w_sizes(task: Composition, layers: TwoLayers | Thinker) -> Sizes:
-    """y, h, b as for route W; then the largest J for some e/c just above what each entry of z_1 loses."""
+    """y, h, b as for route each_w; then the largest J for some e/c just above what an entry of z_1 loses."""
     sizes = each_w(task, layers.levels)
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
     J, c, e = _kept(y * b, layers.lost, y * h)
@@ -68,7 +68,7 @@ def _each_w_sizes(task: Composition, layers: TwoLayers | Thinker) -> Sizes:
 
 
 def pairs_sizes(case: Case) -> Sizes:
-    """h, b as for route P, and all values that are possible."""
+    """h, b as for route pairs, and all values that are possible."""
     task, layers = two_hops(case), two_layers(case)
     if not 0 < layers.lost < task.m or not layers.w0:
         raise Unstated("pairs of values leave nothing open at these sizes")
@@ -80,10 +80,10 @@ def pairs_sizes(case: Case) -> Sizes:
 
 
 def two_full_sizes(case: Case) -> Sizes:
-    """Those of route B4, and a fraction below log₂N_1."""
+    """Those of route two_full_linear_by_pairs, and a fraction below log₂N_1."""
     task, bits = two_full(case)
     p, q = below(task.N(1), 1, WRITTEN)
-    for at in routed(case, B4):
+    for at in routed(case, TWO_FULL_LINEAR_BY_PAIRS):
         sizes = {name: at.sizes[name] for name in TWO[:4]} | {"p": p, "q": q}
         if two_full_holds(task, bits, sizes):
             return sizes
@@ -91,9 +91,9 @@ def two_full_sizes(case: Case) -> Sizes:
 
 
 def three_sizes(case: Case) -> Sizes:
-    """Those of route E, with fractions for its logarithms, and so many values less as these cost."""
+    """Those of three_hops_one_key, with fractions for logarithms, and as many values fewer as they cost."""
     task, layers = tables(case, 3), segments(case)
-    for at in routed(case, E):
+    for at in routed(case, THREE_HOPS_ONE_KEY):
         for sizes in _with_fractions(task, layers, at.sizes):
             if three_holds(task, layers, sizes):
                 return sizes

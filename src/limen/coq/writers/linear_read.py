@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from limen.coq.statement import Form, Stated, Unstated, nat, nothing_free
+from limen.core.architecture import Layer
 from limen.core.catalogue import identifier
+from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
 from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
+from limen.mixers.retnet import Retnet
+from limen.mixers.rwkv7 import Rwkv7
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 from limen.theorems import Case
 from limen.theorems.linear_read import LinearRead
 
 
-def _keys(case: Case) -> tuple[int, int]:
+def keys_of(layer: Layer) -> tuple[int, int]:
     """The heads, and the size of what each of them matches."""
-    bound = LinearRead().exact(case.task, case.architecture)
-    if isinstance(bound, NoStatement):
-        raise Unstated(bound.reason)
-    parts = [part.mixer for layer in case.architecture.layers for part in layer.parts]
+    parts = [part.mixer for part in layer.parts]
     match parts[0]:
         case Linear(h=h, phi=phi, key_size=d_k, normalise=False) if len(parts) == 1:
             return h, phi.size(d_k)
-        case GatedLinear(h=h, key_size=d_k) if len(parts) == 1:
+        case GatedLinear(h=h, key_size=d_k) | Retnet(h=h, key_size=d_k) | Rwkv7(h=h, key_size=d_k) if (
+            len(parts) == 1
+        ):
             return h, d_k
         case Delta(h=h, key_size=d_k, c=1) | GatedDelta(h=h, key_size=d_k, c=1) | Kda(h=h, key_size=d_k, c=1):
             if len(parts) == 1:
@@ -33,15 +36,23 @@ def _keys(case: Case) -> tuple[int, int]:
     raise Unstated("it is about one recurrence alone, without normaliser, convolution or gate on the output")
 
 
-def _looked_up(case: Case) -> Stated:
-    (h, d_k), task = _keys(case), case.task
+def symbols_of(task: Task) -> tuple[int, int]:
+    """n symbols below V, one of which is looked up."""
     match task:
         case Eva(n=n):
-            V = n
+            return n, n
         case Index(n=n, S=S):
-            V = S
-        case _:
-            raise Unstated(f"{identifier(task)} is no lookup by position")
+            return n, S
+    raise Unstated(f"{identifier(task)} is no lookup by position")
+
+
+def _looked_up(case: Case) -> Stated:
+    bound = LinearRead().exact(case.task, case.architecture)
+    if isinstance(bound, NoStatement):
+        raise Unstated(bound.reason)
+    if len(case.architecture.layers) > 1:
+        raise Unstated("it is about one recurrence alone")
+    (h, d_k), (n, V) = keys_of(case.architecture.layers[0]), symbols_of(case.task)
     sizes = f"{nat(h)} {nat(d_k)} M {nat(n)} {nat(V)}"
     return Stated(
         f"forall (F : numbers) (M : layer F), ~ looks_up F {sizes}",

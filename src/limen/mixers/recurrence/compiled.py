@@ -33,9 +33,9 @@ class _Part(ctypes.Structure):
 class _Sequence(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates", "levels", "chunk")),
-        *((name, _Part) for name in ("q", "k", "v", "b", "a", "l", "y")),
+        *((name, _Part) for name in ("q", "k", "v", "b", "a", "e", "r", "l", "y")),
         *((name, ctypes.c_void_p) for name in ("kept", "u")),
-        *((name, _Part) for name in ("dq", "dk", "dv", "db", "da", "dl")),
+        *((name, _Part) for name in ("dq", "dk", "dv", "db", "da", "de", "dr", "dl")),
     ]
 
 
@@ -90,13 +90,17 @@ def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.T
 
 def _refuse_misfits(tokens: Tokens, λ: torch.Tensor | None) -> None:
     """Raises if a part is elsewhere or smaller than q and v tell: C would read what lies beyond it."""
-    q, k, v, β, g = tokens
+    q, k, v, β, g, e, r = tokens
     n, d_k, device = v.shape[-2], q.shape[-1], _place(v)
+    if (e is None) != (r is None) or (e is not None and (g is None or β is not None or λ is not None)):
+        raise ValueError("e and r go together, with one gate a row, and without β or levels")
     for name, part, sizes in (
         ("q", q, (d_k,)),
         ("k", k, (d_k,)),
         ("β", β, (1,)),
-        ("g", g, (1, d_k) if λ is None else (1,)),
+        ("g", g, (1, d_k) if λ is None and e is None else (1,) if e is None else (d_k,)),
+        ("e", e, (d_k,)),
+        ("r", r, (d_k,)),
         ("λ", λ, None),
     ):
         if part is None:
@@ -108,12 +112,12 @@ def _refuse_misfits(tokens: Tokens, λ: torch.Tensor | None) -> None:
 
 
 class _Rule(torch.autograd.Function):
-    """(library, q, k, v, β, g, λ) -> y, each of (*batch, n, ·); all but v may serve several heads."""
+    """(library, q, k, v, β, g, e, r, λ) -> y, each of (*batch, n, ·); all but v may serve several heads."""
 
     @staticmethod
     def forward(ctx: Any, library: ctypes.CDLL, *given: torch.Tensor | None) -> torch.Tensor:
         parts = [None if x is None else _in_rows(x) for x in given]
-        q, _, v, β, g, _ = parts
+        q, _, v, β, g, e, _, _ = parts
         assert q is not None and v is not None
         parts[4] = None if g is None else g.exp()
         y = torch.empty_like(v)
@@ -124,7 +128,7 @@ class _Rule(torch.autograd.Function):
             stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _chunk(parts)))
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
-            u = None if β is None else v.new_empty(v.shape)
+            u = None if β is None and e is None else v.new_empty(v.shape)
         _call(library, "forward", parts, y, kept, u, [])
         ctx.library = library
         ctx.save_for_backward(*parts, kept, u)
@@ -139,7 +143,7 @@ class _Rule(torch.autograd.Function):
             None
             if x is None
             else torch.zeros_like(x)
-            if added or x.shape[:-2] != batch or x is parts[5]
+            if added or x.shape[:-2] != batch or x is parts[-1]
             else torch.empty_like(x)
             for x in parts
         ]
@@ -151,12 +155,12 @@ class _Rule(torch.autograd.Function):
 
 def _by_rows(parts: list[torch.Tensor | None]) -> bool:
     """Whether each row fades by a gate of its own."""
-    return parts[4] is not None and parts[4].shape[-1] > 1
+    return parts[4] is not None and (parts[4].shape[-1] > 1 or parts[5] is not None)
 
 
 def _chunk(parts: list[torch.Tensor | None]) -> int:
     """How many tokens C takes together: no more than a short text fills."""
-    q, _, v, _, _, _ = parts
+    q, v = parts[0], parts[2]
     assert q is not None and v is not None
     n, large = v.shape[-2], q.shape[-1] * v.shape[-1] >= _LARGE
     return 8 if n <= 8 else 32 if large and n > 16 else 16
@@ -189,7 +193,7 @@ def _call(
     gradients: list[torch.Tensor | None],
 ) -> None:
     """Runs one function of the library: that of the rule, or with levels."""
-    q, _, v, _, a, λ = parts
+    q, _, v, _, a, _, _, λ = parts
     assert q is not None and v is not None
     batch, read = tuple(v.shape[:-2]), []  # kept while C reads it: calls of other threads may empty the cache
 

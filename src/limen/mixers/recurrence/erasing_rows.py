@@ -13,6 +13,9 @@ and back, from dy and F = f dS', with r = -du,
     X  = (dy, r)uᵀ below the diagonal, times β     dR = X k + (dy, r)Sᵀ             dk = XᵀR + βuFᵀ
 
 The diagonal belongs to P alone.
+
+Where something is removed instead, S_t = diag(α_t)S_{t-1} - r_te_tᵀS_{t-1} + k_tv_tᵀ, a token is two of this
+rule: one fades, reads under e/α and writes a 0 under r, the next reads nothing and writes v under k.
 """
 
 from __future__ import annotations
@@ -34,13 +37,33 @@ def moderate(G: torch.Tensor) -> torch.Tensor:
     return (steepest <= STEEPEST).flatten().cumprod(0).bool().reshape(*G.shape[-3:-1], 1)
 
 
-def erasing_by_rows(chunks: Tokens, G: torch.Tensor) -> torch.Tensor:
-    """y of the chunks, (*batch, chunks, C, d), for moderate gates with the sums G = ln c."""
-    q, k, v, β, _ = chunks
+def erasing_by_rows(chunks: Tokens) -> torch.Tensor:
+    """y of the chunks, (*batch, chunks, C, d), for moderate gates."""
+    q, k, v, β, g, *_ = chunks
+    assert g is not None
+    G = g.cumsum(-2)
     c = G.exp()
     R = (torch.stack([q, k], -3) * c.unsqueeze(-3)).flatten(-3, -2)
     y: torch.Tensor = ErasingRowsRule.apply(R, k / c, v, β, G[..., -1:, :])  # type: ignore[no-untyped-call]
     return y
+
+
+def removing_by_rows(chunks: Tokens) -> torch.Tensor:
+    """The same where something is removed."""
+    q, k, v, _, g, e, r = chunks
+    assert g is not None and e is not None and r is not None
+    G = g.cumsum(-2)
+    c = G.exp()
+
+    def pairs(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return torch.stack([first, second], -2).flatten(-3, -2)
+
+    nothing, one = torch.zeros_like(q), torch.ones_like(v[..., :1])
+    R = torch.cat([pairs(nothing, c * q), pairs((G - g).exp() * e, nothing)], -2)
+    written, β = pairs(r / c, k / c), pairs(one, one)
+    given = R, written, pairs(torch.zeros_like(v), v), β, G[..., -1:, :]
+    y: torch.Tensor = ErasingRowsRule.apply(*given)  # type: ignore[no-untyped-call]
+    return y[..., 1::2, :]
 
 
 class ErasingRowsRule(torch.autograd.Function):

@@ -44,7 +44,7 @@ def levelled(
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     if not tokens.v.numel():
         return tokens.v
-    q, k, v, β, g = tokens.each(lambda part: cut(widened(part)))
+    q, k, v, β, g, *_ = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))
     M, N, Q, Φ = (x.expand(*v.shape[:-2], *x.shape[-2:]) for x in chunk_maps(q, k, β, g))  # for each head
     chunk = v.shape[-2]

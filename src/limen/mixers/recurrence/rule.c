@@ -4,7 +4,10 @@
 
    A token writes b_t u_t under k_t, u_t = v_t - (diag(a_t) S_{t-1})^T k_t; b is the beta of rule.py.  Without b
    nothing is erased and v_t is written, without a nothing fades; a token has one a, or one a row.  All heads of
-   all texts, one after the other.
+   all texts, one after the other.  Where a token has e and r, and one a a row, what the memory held under e is removed
+   under r, whatever is written:
+
+       S_t = diag(a_t) S_{t-1} + k_t v_t^T + r_t u_t^T        u_t = -S_{t-1}^T e_t
 
    Chunks of tokens are taken together, as products of matrices (the second half of this file): backward, and forward
    where the memory is large.  Elsewhere, and where rows fade each by itself, it is token by token.  Forward, a row of
@@ -13,6 +16,7 @@
 
        dS += q dy^T    dw = dS^T k    dk = b dS u    dq = S_t dy    dv = b dw    db = <dw, u>
        dk -= diag(a) S dv    dS' = dS - k dv^T    da = rows of <dS', S>    dS <- diag(a) dS'
+   removing    dk = dS v    dv = dS^T k    dr = dS u    du = dS^T r    de = -S du    dS <- diag(a) dS - e du^T
 
    Kept for the way back are the states before some tokens, and u where something is erased.
 */
@@ -38,6 +42,7 @@
 #define ONCE static __attribute__((noinline)) /* code that is short enough for the cache of instructions */
 
 typedef REAL vec __attribute__((vector_size(BYTES)));
+enum { ADDS, ERASES, REMOVES }; /* what a token does with what is there, beside fading */
 
 /* One tensor: the first number of each head, and how far apart its tokens stand; x == NULL: there is none. */
 typedef struct {
@@ -50,10 +55,10 @@ typedef struct {
 typedef struct {
     int64_t heads, n, d_k, d;
     int64_t gates, levels, chunk; /* numbers a_t has: 0, 1 or d_k; those of lambda; tokens taken together */
-    part q, k, v, b, a, l, y; /* l: lambda, where the rule has levels */
+    part q, k, v, b, a, e, r, l, y; /* l: lambda, where the rule has levels */
     REAL *kept; /* the states before every STRIDE-th token or every chunk, or NULL */
-    REAL *u;    /* (heads, n, d), where something is erased */
-    part dq, dk, dv, db, da, dl;
+    REAL *u;    /* (heads, n, d), where something is erased or removed */
+    part dq, dk, dv, db, da, de, dr, dl;
 } sequence;
 
 /* Whole vectors, and whole blocks of rows of a product: 4 numbers at least. */
@@ -110,25 +115,30 @@ ALWAYS void forward_tile(const sequence *s, int64_t h, int64_t c, vec *restrict 
         ahead(&s->q, h, t + AHEAD, s->n, d_k), ahead(&s->k, h, t + AHEAD, s->n, d_k);
         ahead(&s->v, h, t + AHEAD, s->n, s->d), ahead(&s->y, h, t + AHEAD, s->n, s->d);
         if (gates > 1) ahead(&s->a, h, t + AHEAD, s->n, d_k);
+        if (erases == REMOVES) ahead(&s->e, h, t + AHEAD, s->n, d_k), ahead(&s->r, h, t + AHEAD, s->n, d_k);
         if (s->kept && t % (gates < 2 ? s->chunk : STRIDE) == 0) keep(s, h, t, c, width, (REAL *)S, J * LANES, gates);
-        vec given[TILE] = {{0}}, w[TILE], sum0[TILE] = {{0}}, sum1[TILE] = {{0}};
+        const REAL *e = erases == REMOVES ? at(&s->e, h, t) : k, *r = erases == REMOVES ? at(&s->r, h, t) : NULL;
+        const int read = erases == REMOVES ? 0 : gates; /* whether what is read has faded */
+        vec given[TILE] = {{0}}, w[TILE], u[TILE], sum0[TILE] = {{0}}, sum1[TILE] = {{0}};
         memcpy(given, at(&s->v, h, t) + c, width * sizeof(REAL));
         for (int j = 0; j < J; j++) w[j] = given[j];
         int i = 0;
         if (erases) {
             for (; i + 1 < d_k; i += 2) {
-                const REAL k0 = k[i] * gate(a, gates, i), k1 = k[i + 1] * gate(a, gates, i + 1);
-                for (int j = 0; j < J; j++) sum0[j] += k0 * S[i * J + j], sum1[j] += k1 * S[(i + 1) * J + j];
+                const REAL e0 = e[i] * gate(a, read, i), e1 = e[i + 1] * gate(a, read, i + 1);
+                for (int j = 0; j < J; j++) sum0[j] += e0 * S[i * J + j], sum1[j] += e1 * S[(i + 1) * J + j];
             }
             for (; i < d_k; i++)
-                for (int j = 0; j < J; j++) sum0[j] += k[i] * gate(a, gates, i) * S[i * J + j];
-            for (int j = 0; j < J; j++) given[j] = w[j] -= sum0[j] + sum1[j];
+                for (int j = 0; j < J; j++) sum0[j] += e[i] * gate(a, read, i) * S[i * J + j];
+            for (int j = 0; j < J; j++) given[j] = u[j] = (erases == ERASES ? w[j] : (vec){0}) - (sum0[j] + sum1[j]);
             if (s->u) memcpy(s->u + (h * s->n + t) * s->d + c, given, width * sizeof(REAL));
-            for (int j = 0; j < J; j++) w[j] *= *at(&s->b, h, t), sum0[j] = sum1[j] = (vec){0};
+            for (int j = 0; j < J; j++) sum0[j] = sum1[j] = (vec){0};
+            for (int j = 0; erases == ERASES && j < J; j++) w[j] = *at(&s->b, h, t) * u[j];
         }
 #define ROW(i, sum)                                                                          \
     for (int j = 0; j < J; j++) {                                                            \
-        const vec row = (gates ? gate(a, gates, i) * S[(i) * J + j] : S[(i) * J + j]) + k[i] * w[j]; \
+        vec row = (gates ? gate(a, gates, i) * S[(i) * J + j] : S[(i) * J + j]) + k[i] * w[j]; \
+        if (erases == REMOVES) row += r[i] * u[j];                                           \
         S[(i) * J + j] = row;                                                                \
         sum[j] += q[i] * row;                                                                \
     }
@@ -146,14 +156,15 @@ ALWAYS void forward_tile(const sequence *s, int64_t h, int64_t c, vec *restrict 
 /* Each kind of rule has loops of its own. */
 #define KINDS(call, ...)                             \
     do {                                             \
-        if (s->b.x) {                                \
-            if (!s->a.x) call(__VA_ARGS__, 1, 0);    \
-            else if (s->gates == 1) call(__VA_ARGS__, 1, 1); \
-            else call(__VA_ARGS__, 1, 2);            \
+        if (s->e.x) call(__VA_ARGS__, REMOVES, 2);   \
+        else if (s->b.x) {                           \
+            if (!s->a.x) call(__VA_ARGS__, ERASES, 0); \
+            else if (s->gates == 1) call(__VA_ARGS__, ERASES, 1); \
+            else call(__VA_ARGS__, ERASES, 2);       \
         } else {                                     \
-            if (!s->a.x) call(__VA_ARGS__, 0, 0);    \
-            else if (s->gates == 1) call(__VA_ARGS__, 0, 1); \
-            else call(__VA_ARGS__, 0, 2);            \
+            if (!s->a.x) call(__VA_ARGS__, ADDS, 0); \
+            else if (s->gates == 1) call(__VA_ARGS__, ADDS, 1); \
+            else call(__VA_ARGS__, ADDS, 2);         \
         }                                            \
     } while (0)
 
@@ -195,12 +206,15 @@ ALWAYS void added(const part *p, int64_t head, int64_t t, int i, vec x, int64_t 
 
 /* Backward, LANES rows are one vector; dS and each of the states: so many times d vectors. */
 typedef struct {
-    vec *dS, *states, *along;
-    REAL *dw;
+    vec *dS, *states, *along, *removed;
+    REAL *dw, *du;
 } room;
 
+ALWAYS const REAL *kept_u(const sequence *s, int64_t h, int64_t t) { return s->u + (h * s->n + t) * s->d; }
+
+/* What is written under k, but for b. */
 ALWAYS const REAL *new(const sequence *s, int64_t h, int64_t t, int erases) {
-    return erases ? s->u + (h * s->n + t) * s->d : at(&s->v, h, t);
+    return erases == ERASES ? kept_u(s, h, t) : at(&s->v, h, t);
 }
 
 /* Once more forward: the states before the tokens of a stretch, from the first of them. */
@@ -211,9 +225,13 @@ ALWAYS void again(const sequence *s, int64_t h, int64_t from, int64_t to, room m
         vec *restrict next = m.states + (t - from + 1) * size;
         const REAL *u = new(s, h, t, erases);
         for (int i = 0; i < whole(s->d_k); i++, S += d, next += d) {
-            const vec k = (erases ? *at(&s->b, h, t) : 1) * rows(&s->k, h, t, i, s->d_k);
+            const vec k = (erases == ERASES ? *at(&s->b, h, t) : 1) * rows(&s->k, h, t, i, s->d_k);
             const vec a = rows(&s->a, h, t, i, s->d_k);
             for (int64_t c = 0; c < d; c++) next[c] = a * S[c] + u[c] * k;
+            if (erases != REMOVES) continue;
+            const vec r = rows(&s->r, h, t, i, s->d_k);
+            const REAL *gone = kept_u(s, h, t);
+            for (int64_t c = 0; c < d; c++) next[c] += gone[c] * r;
         }
     }
 }
@@ -247,6 +265,41 @@ ALWAYS void read_back(const sequence *s, int64_t h, int64_t t, int i, vec *restr
     added(&s->dk, h, t, i, b * (dk0 + dk1), s->d_k);
     added(&s->dq, h, t, i, a * (dq0 + dq1) + b * read * k, s->d_k);
     if (!erases) added(&s->da, h, t, i, da0 + da1, s->d_k);
+}
+
+/* The same where something is removed: dr = dS u, du so far. */
+ALWAYS void read_removed_back(const sequence *s, int64_t h, int64_t t, int i, vec *restrict dS,
+                              const vec *restrict S, vec *restrict along, vec *restrict removed) {
+    const int64_t d = s->d;
+    const REAL *v = at(&s->v, h, t), *u = kept_u(s, h, t), *dy = at(&s->y, h, t);
+    const vec q = rows(&s->q, h, t, i, s->d_k), k = rows(&s->k, h, t, i, s->d_k);
+    const vec a = rows(&s->a, h, t, i, s->d_k), r = rows(&s->r, h, t, i, s->d_k);
+    vec dk = {0}, dr = {0}, dq = {0};
+    REAL of_v = 0, of_u = 0;
+    for (int64_t c = 0; c < d; c++) of_v += v[c] * dy[c], of_u += u[c] * dy[c];
+    if (!i) memset(along, 0, sizeof(vec) * d), memset(removed, 0, sizeof(vec) * d);
+    for (int64_t c = 0; c < d; c++) {
+        const vec D = dS[c] + dy[c] * q;
+        dk += v[c] * D, dr += u[c] * D, dq += dy[c] * S[c];
+        along[c] += k * D, removed[c] += r * D;
+        dS[c] = D;
+    }
+    added(&s->dk, h, t, i, dk, s->d_k);
+    added(&s->dr, h, t, i, dr, s->d_k);
+    added(&s->dq, h, t, i, a * dq + of_v * k + of_u * r, s->d_k);
+}
+
+/* de = -S du, da, and dS as it is before the token. */
+ALWAYS void remove_back(const sequence *s, int64_t h, int64_t t, int i, vec *restrict dS, const vec *restrict S,
+                        const REAL *restrict du) {
+    const vec e = rows(&s->e, h, t, i, s->d_k), a = rows(&s->a, h, t, i, s->d_k);
+    vec de = {0}, da = {0};
+    for (int64_t c = 0; c < s->d; c++) {
+        de -= du[c] * S[c], da += dS[c] * S[c];
+        dS[c] = a * dS[c] - du[c] * e;
+    }
+    added(&s->de, h, t, i, de, s->d_k);
+    added(&s->da, h, t, i, da, s->d_k);
 }
 
 /* dk -= diag(a) S dv, dS' = dS - k dv^T, da, and dS as it is before the token. */
@@ -284,26 +337,32 @@ ALWAYS void backward_head(const sequence *s, int64_t h, room m, int erases) {
         for (int64_t t = to - 1; t >= from; t--) {
             const vec *S = m.states + (t - from) * size;
             for (int i = 0; i < whole(s->d_k); i++)
-                read_back(s, h, t, i, m.dS + i * d, S + i * d, m.along, erases);
+                if (erases == REMOVES) read_removed_back(s, h, t, i, m.dS + i * d, S + i * d, m.along, m.removed);
+                else read_back(s, h, t, i, m.dS + i * d, S + i * d, m.along, erases);
             for (int64_t c = 0; c < d; c++) m.dw[c] = sum(m.along[c]);
+            for (int64_t c = 0; erases == REMOVES && c < d; c++) m.du[c] = sum(m.removed[c]);
             for (int i = 0; erases && i < whole(s->d_k); i++)
-                erase_back(s, h, t, i, m.dS + i * d, S + i * d, m.dw);
-            const REAL *u = new(s, h, t, erases), b = erases ? *at(&s->b, h, t) : 1;
+                if (erases == REMOVES) remove_back(s, h, t, i, m.dS + i * d, S + i * d, m.du);
+                else erase_back(s, h, t, i, m.dS + i * d, S + i * d, m.dw);
+            const REAL *u = new(s, h, t, erases), b = erases == ERASES ? *at(&s->b, h, t) : 1;
             REAL *dv = (REAL *)at(&s->dv, h, t), db = 0;
             for (int64_t c = 0; c < d; c++) dv[c] += b * m.dw[c], db += m.dw[c] * u[c];
-            if (erases) *(REAL *)at(&s->db, h, t) += db;
+            if (erases == ERASES) *(REAL *)at(&s->db, h, t) += db;
         }
     }
 }
 
 static int tokens_back(const sequence *s) {
     const int64_t size = s->d * whole(s->d_k);
-    vec *m = aligned_alloc(BYTES, sizeof(vec) * (size * (STRIDE + 1) + 2 * s->d));
+    vec *m = aligned_alloc(BYTES, sizeof(vec) * (size * (STRIDE + 1) + 4 * s->d));
     if (!m) return 1;
-    const room all = {m, m + size, m + size * (STRIDE + 1), (REAL *)(m + size * (STRIDE + 1) + s->d)};
+    vec *along = m + size * (STRIDE + 1);
+    REAL *sums = (REAL *)(along + 2 * s->d);
+    const room all = {m, m + size, along, along + s->d, sums, sums + s->d};
     for (int64_t h = 0; h < s->heads; h++)
-        if (s->b.x) backward_head(s, h, all, 1);
-        else backward_head(s, h, all, 0);
+        if (s->e.x) backward_head(s, h, all, REMOVES);
+        else if (s->b.x) backward_head(s, h, all, ERASES);
+        else backward_head(s, h, all, ADDS);
     free(m);
     return 0;
 }
@@ -374,13 +433,13 @@ ALWAYS void put(REAL *x, vec v) { *(vec *)x = v; }
 #define ROWS_4(BY, DO) BY(DO, 0) BY(DO, 1) BY(DO, 2) BY(DO, 3)
 #define ROWS_8(BY, DO) ROWS_4(BY, DO) BY(DO, 4) BY(DO, 5) BY(DO, 6) BY(DO, 7)
 #define SUM(r, j) vector s##r##j = {0};
-#define BEFORE(r, j) s##r##j = by * *(const somewhere *)(out + r * ldo + j * lanes);
+#define BEFORE(r, j) s##r##j = by * *(const somewhere *)(was + r * ldo + j * lanes);
 #define TAKEN(r, j) vector b##j = *(const somewhere *)(B + k * ldb + j * lanes); STAYS(b##j);
 #define ADDED(r, j) s##r##j += a[r * row] * b##j;
 #define BEHIND(r, j) *(somewhere *)(out + r * ldo + j * lanes) = s##r##j;
 #define BLOCKS(name, VECTOR, SOMEWHERE, ROWS, BY)                                                              \
     ONCE void name(int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B,      \
-                     int64_t ldb, REAL *out, int64_t ldo, REAL by) {                                           \
+                     int64_t ldb, REAL *out, int64_t ldo, REAL by, const REAL *was) {                          \
         typedef VECTOR vector;                                                                                 \
         typedef SOMEWHERE somewhere;                                                                           \
         const int64_t lanes = sizeof(vector) / sizeof(REAL);                                                   \
@@ -409,10 +468,10 @@ BLOCKS(narrow_4x1, vec, anywhere, ROWS_4, BY_1)
 enum shape { FULL, LOWER, UPPER };
 #define NEW (-1) /* gates are not below 0; times 0, what is no number stays none */
 
-/* out = by out + A B, where by is NEW whatever out holds; A_ik stands at i row + k column and is full, lower or upper
+/* out = by was + A B, where by is NEW whatever was holds; A_ik stands at i row + k column and is full, lower or upper
    triangular.  Where few vectors stand side by side, more rows are taken: sums must not wait for each other. */
-ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
-                  int64_t ldb, REAL *out, int64_t ldo, REAL by, enum shape shape) {
+ONCE void product_on(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
+                     int64_t ldb, REAL *out, int64_t ldo, REAL by, const REAL *was, enum shape shape) {
     const int64_t lanes = sizeof(wide) / sizeof(REAL);
     for (int64_t j = 0, next; j < N; j = next) {
         const int64_t left = (N - j) / lanes, across = left < ACROSS ? left : ACROSS;
@@ -421,7 +480,8 @@ ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, i
             const int tall = across && across < 3 && across < ACROSS && M - i >= 2 * BLOCK;
             rows = tall ? 2 * BLOCK : BLOCK;
             const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + rows < K ? i + rows : K;
-#define DONE(block) block(from, to, A + i * row, row, column, B + j, ldb, out + i * ldo + j, ldo, by)
+#define DONE(block) \
+    block(from, to, A + i * row, row, column, B + j, ldb, out + i * ldo + j, ldo, by, was + i * ldo + j)
             switch (across) {
 #if ACROSS == 4
             case 4: DONE(block_4x4); break;
@@ -442,6 +502,12 @@ ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, i
 #undef DONE
         }
     }
+}
+
+/* The same where it was. */
+ALWAYS void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
+                    int64_t ldb, REAL *out, int64_t ldo, REAL by, enum shape shape) {
+    product_on(M, N, K, A, row, column, B, ldb, out, ldo, by, out, shape);
 }
 
 /* Rows l and l + w of a square of which the blocks of size w beside the diagonal change places. */
@@ -642,11 +708,10 @@ ONCE void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int 
     const int64_t C = m->C, K = m->K, D = m->D, chunks = (s->n + C - 1) / C;
     const int64_t zero = 0;
     const part u = {s->u ? s->u + h * s->n * s->d : NULL, &zero, s->d, 0};
-    REAL *S = m->dS, *y = m->dyr, *z = m->dyr + C * D;
+    REAL *S = s->kept ? s->kept + h * chunks * K * D : m->dS, *y = m->dyr, *z = m->dyr + C * D;
     memset(S, 0, sizeof(REAL) * K * D);
     for (int64_t t = 0; t < s->n; t += C) {
         const int64_t tokens = s->n - t < C ? s->n - t : C;
-        if (s->kept) memcpy(s->kept + (h * chunks + t / C) * K * D, S, sizeof(REAL) * K * D);
         soon(s, &s->v, h, t, s->d);
         laid_out(s, m, h, t, tokens, erases, fades);
         copied(C, &s->v, h, t, tokens, s->d, D, m->w);
@@ -660,7 +725,10 @@ ONCE void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int 
         }
         product(C, D, C, m->PL, C, 1, m->w, D, y, D, 1, LOWER);
         written_back(&s->y, h, t, tokens, s->d, D, 1, y);
-        product(K, D, C, m->kl, 1, K, m->w, D, S, D, fades ? m->c[C - 1] : 1, FULL);
+        if (t + C >= s->n) break;
+        REAL *next = s->kept ? S + K * D : S; /* each where it is kept */
+        product_on(K, D, C, m->kl, 1, K, m->w, D, next, D, fades ? m->c[C - 1] : 1, S, FULL);
+        S = next;
     }
 }
 
@@ -955,11 +1023,14 @@ int levels_forward(const sequence *s) { return at_a_desk(s, levels_on); }
 
 int levels_backward(const sequence *s) { return at_a_desk(s, levels_back); }
 
-int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : at_a_desk(s, chunks_backward); }
+/* Whether each row fades by itself. */
+ALWAYS int by_rows(const sequence *s) { return s->gates > 1 || s->e.x; }
+
+int rule_backward(const sequence *s) { return by_rows(s) ? tokens_back(s) : at_a_desk(s, chunks_backward); }
 
 int rule_forward(const sequence *s) {
     const int large = s->chunk >= 16 && s->d_k * s->d >= LARGE;
-    return s->gates > 1 || !large ? tokens_forward(s) : at_a_desk(s, chunks_forward);
+    return by_rows(s) || !large ? tokens_forward(s) : at_a_desk(s, chunks_forward);
 }
 
 /* What `kept` is rounded up to. */

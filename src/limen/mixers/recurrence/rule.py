@@ -8,6 +8,10 @@ there; where nothing is erased it only adds k_tv_tᵀ.
     fades      not at all      by a number a token      by a number a row
     adds       linear          mamba2                   gated_linear
     erases     delta           gated_delta              kda
+    removes                                             rwkv7
+
+A token that removes reads under one key and takes away under another, whatever it writes:
+S_t = diag(α_t)S_{t-1} - r_te_tᵀS_{t-1} + k_tv_tᵀ.
 
 Over a chunk the rule is linear in the values v and in the state S before the chunk.  What is new about token
 i is u_i = v_i - k_iᵀα_iS_{i-1}, and S_{i-1} holds the earlier β_ju_j, decayed: (I + A)u = v - E S with
@@ -41,7 +45,8 @@ else:
 class Tokens(NamedTuple):
     """A sequence as the rule reads it; without β nothing is erased, without g nothing fades.
 
-    q and k may serve several heads: then their batch axes are those of v, or 1.
+    With e and r, and g by rows, what is held under e is removed under r.  q and k may serve several heads:
+    then their batch axes are those of v, or 1.
     """
 
     q: jt.Num[torch.Tensor, "*#batch n d_k"]
@@ -49,11 +54,12 @@ class Tokens(NamedTuple):
     v: jt.Num[torch.Tensor, "*batch n d"]
     β: jt.Float[torch.Tensor, "*batch n 1"] | None = None
     g: jt.Float[torch.Tensor, "*batch n _"] | None = None  # one number a token, or one a row
+    e: jt.Float[torch.Tensor, "*batch n d_k"] | None = None
+    r: jt.Float[torch.Tensor, "*batch n d_k"] | None = None
 
     def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
         """The tokens with a function applied to every part that is not None."""
-        β, g = (None if part is None else of(part) for part in (self.β, self.g))
-        return Tokens(of(self.q), of(self.k), of(self.v), β, g)
+        return Tokens(*(None if part is None else of(part) for part in self))  # type: ignore[arg-type]
 
     def at(self, t: int) -> Tokens:
         """Token t alone."""
@@ -81,16 +87,24 @@ def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
         return tokens.v
     if tokens.β is None and tokens.g is None:
         return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
-    q, k, v, β, g = tokens.each(widened)
-    wide = Tokens(q, k, v, β, g)
-    if β is not None:
+    wide = tokens.each(widened)
+    if wide.β is not None or wide.e is not None:
         chunks = wide.each(lambda part: cut(part, ERASING))
-        if g is None or g.shape[-1] == 1:
+        if wide.e is None and (wide.g is None or wide.g.shape[-1] == 1):
             return glue(_erasing(chunks), n).to(dtype)
-        return _erasing_by_rows(wide, chunks).to(dtype)
-    q, k, v, _, g = wide.each(cut)
+        return _by_rows(wide, chunks).to(dtype)
+    q, k, v, _, g, *_ = wide.each(cut)
     assert g is not None
     return glue((_fading if g.shape[-1] == 1 else _fading_by_rows)(q, k, v, g), n).to(dtype)
+
+
+def carried(
+    tokens: Tokens, S: jt.Num[torch.Tensor, "*batch d_k d"]
+) -> tuple[jt.Num[torch.Tensor, "*batch d_k d"], jt.Num[torch.Tensor, "*batch n d"]]:
+    """The memory after the tokens and their outputs, from the memory S before them: all as one chunk."""
+    q, k, v, β, g = tokens[:5]
+    M, N, Q, Φ = chunk_maps(q, k, β, g)
+    return N @ v + (Φ * S if Φ.shape[-1] == 1 else Φ @ S), M @ v + Q @ S
 
 
 def _adding(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -106,22 +120,21 @@ def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) 
 def _erasing(chunks: Tokens) -> torch.Tensor:
     from limen.mixers.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
 
-    y: torch.Tensor = ErasingRule.apply(*_expanded(chunks))  # type: ignore[no-untyped-call]
+    y: torch.Tensor = ErasingRule.apply(*_expanded(chunks)[:5])  # type: ignore[no-untyped-call]
     return y
 
 
-def _erasing_by_rows(tokens: Tokens, chunks: Tokens) -> torch.Tensor:
+def _by_rows(tokens: Tokens, chunks: Tokens) -> torch.Tensor:
     """From the first strong gate on token by token, before it by chunks: so no later gate changes a bit."""
-    from limen.mixers.recurrence.erasing_rows import erasing_by_rows, moderate
+    from limen.mixers.recurrence.erasing_rows import erasing_by_rows, moderate, removing_by_rows
 
-    n = tokens.v.shape[-2]
+    n, by_chunks = tokens.v.shape[-2], erasing_by_rows if tokens.e is None else removing_by_rows
     assert chunks.g is not None
-    G = chunks.g.cumsum(-2)
-    early = moderate(G)
+    early = moderate(chunks.g.cumsum(-2))
     if early.all():
-        return glue(erasing_by_rows(_expanded(chunks), G), n)
-    before = chunks.g.where(early, 0).cumsum(-2)
-    return torch.where(glue(early, n), glue(erasing_by_rows(_expanded(chunks), before), n), _stepping(tokens))
+        return glue(by_chunks(_expanded(chunks)), n)
+    before = chunks._replace(g=chunks.g.where(early, 0))
+    return torch.where(glue(early, n), glue(by_chunks(_expanded(before)), n), _stepping(tokens))
 
 
 def _expanded(chunks: Tokens) -> Tokens:
@@ -139,7 +152,7 @@ def chunk_maps(
     e, k = k, k if β is None else β * k
     unchanged = torch.eye(1 if β is None else k.shape[-1], dtype=k.dtype, device=k.device)
     if g is None:
-        M, N, Q, Φ = (q @ k.mT).tril_(), k.mT, q, unchanged
+        M, N, Q, Φ = (q @ k.mT).tril(), k.mT, q, unchanged
     else:
         left = decay(g)
         M, N = (q @ k.mT) * left.pairs, (k * left.to_end).mT
@@ -197,11 +210,14 @@ def _doubled(blocks: RuleBlocks) -> RuleBlocks:
 
 def _stepping(tokens: Tokens) -> torch.Tensor:
     """One token at a time."""
-    q, k, v, β, g = tokens
-    assert β is not None and g is not None
-    S, y = torch.zeros_like(k[..., :1, :].mT * v[..., :1, :]), []
-    for q_t, k_t, v_t, β_t, α_t in zip(*(part.split(1, -2) for part in (q, k, v, β, g.exp())), strict=True):
-        S = α_t.mT * S
-        S = S + β_t * k_t.mT @ (v_t - k_t @ S)
-        y.append(q_t @ S)
+    S, y = torch.zeros_like(tokens.k[..., :1, :].mT * tokens.v[..., :1, :]), []
+    for t in range(tokens.v.shape[-2]):
+        q, k, v, β, g, e, r = tokens.at(t)
+        assert g is not None
+        faded = g.exp().mT * S
+        if e is not None and r is not None:
+            S = faded - r.mT @ (e @ S) + k.mT @ v
+        elif β is not None:
+            S = faded + β * k.mT @ (v - k @ faded)
+        y.append(q @ S)
     return torch.cat(y, -2)

@@ -38,8 +38,10 @@ def _lines(report: ExperimentReport) -> list[str]:
             "chance": f"{one.chance:.1%}",
             "floor": f"{one.floor:.1%}",
             "each": "; ".join(f"{start} {each(values)}" for start, values in one.starts.items()),
+            **{kind: each(values) for kind, values in one.besides.items()},
             "stop": ", ".join(one.stops),
             "bits/needs": bits(one.state_bits, one.needs_bits),
+            "ceiling": "–" if one.ceiling is None else f"{one.ceiling:.1%}",
             "control": one.control or "–",
             "says": says(one.learned, one.provable, one.complete),
             "trained": one.recipe,
@@ -62,8 +64,10 @@ def trained_as(one: Recipe) -> dict[str, str]:
         "inputs": one.inputs,
         "width": one.size,
         "rate": f"{one.rate:g}",
+        "searched": ", ".join(f"{rate:g}" for rate in one.rates) or "–",
+        "warm-up": str(one.warmup),
         "steps": f"≤ {one.steps:,}",
-        "growth": one.growth or "–",
+        "growth": ", ".join(word for word in (one.growth, one.against) if word) or "–",
     }
 
 

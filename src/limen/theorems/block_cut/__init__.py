@@ -14,6 +14,7 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
+from limen.tasks.cgram import Cgram
 from limen.tasks.composition import Composition
 from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
@@ -122,6 +123,7 @@ _ROWS: dict[type[Task], str] = {
     ThreeSum: "1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ B⌊(n-1)/B⌋",
     IsTree: "k^(B⌊(n-1-k)/B⌋) for any k",
     Composition: "N_{L-1}^(B⌊N_{L-2}/B⌋)",
+    Cgram: "V^⌊n/2B⌋, of V-1 symbols if c = 2",
 }
 
 

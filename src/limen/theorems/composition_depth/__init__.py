@@ -24,9 +24,13 @@ from limen.theorems.composition_depth.search_stages import by_many_stages, small
 from limen_check.cannot.depth import composition_depth
 
 _ID = "composition_depth"
-_SEARCHED = 3  # hops up to which the smallest certified size is sought by routes C and W, beyond by H
+_SEARCHED = (
+    3  # hops up to which the smallest certified size is sought by routes chain and each_w, beyond by stages
+)
 _LONG = 2**4000  # tokens: at such lengths a state that is bounded at all has reached its bound
-_STAGED = 6  # hops up to which route H rules out such lengths: seven take 2^7308 tokens, with one bit a reply
+_STAGED = (
+    6  # hops up to which route stages rules out such lengths: seven take 2^7308 tokens, with one bit a reply
+)
 _FIRST, _ALONE, _LAST = 0.5, 0.05, 0.005  # shares of their logarithms by which sizes are made smaller
 _ROUNDS = 6  # a state may grow with the length that is found
 
@@ -37,37 +41,39 @@ class CompositionDepth(Theorem):
 
     formal = (
         Formal(
-            "each_w.v", "each_w", "route W: two hops, each w by itself, as a conversation, all free sizes"
+            "each_w.v",
+            "each_w",
+            "route each_w: two hops, each w by itself, as a conversation, all free sizes",
         ),
         Formal(
             "each_w_stack.v",
             "cannot_two_layers",
-            "route W: linear layers and a full one, or two full or head-wise: concrete verdicts",
+            "route each_w: linear layers and a full one, or two full or head-wise: concrete verdicts",
         ),
         Formal(
             "each_w_stack.v",
             "cannot_think_once",
-            "route W: one full or head-wise layer and a step of thought: concrete verdicts",
+            "route each_w: one full or head-wise layer and a step of thought: concrete verdicts",
         ),
         Formal(
             "pairs.v",
             "cannot_two_layers_pairs",
-            "route P: two hops by two full or head-wise layers, pairs of values: concrete verdicts",
+            "route pairs: two hops by two full or head-wise layers, pairs of values: concrete verdicts",
         ),
         Formal(
             "two_full.v",
             "cannot_two_full",
-            "route B4: two hops by two full layers, linear ones behind them: concrete verdicts",
+            "route two_full_linear_by_pairs: two hops, two full layers, linear behind: concrete verdicts",
         ),
         Formal(
             "three_hops.v",
             "cannot_three_hops",
-            "route E: three hops by two full layers, linear ones anywhere: concrete verdicts",
+            "route three_hops_one_key: three hops, two full layers, linear ones anywhere: concrete verdicts",
         ),
         Formal(
             "fewer_hops.v",
             "cannot_think_once_more",
-            "route W: two of more hops, one full layer and a step of thought: concrete verdicts",
+            "route each_w: two of more hops, one full layer and a step of thought: concrete verdicts",
         ),
         Formal("fewer_hops.v", "fewer_hops", "any stack: one that errs on L hops also errs on more hops"),
         Formal(
@@ -78,27 +84,27 @@ class CompositionDepth(Theorem):
         Formal(
             "two_hops_cover.v",
             "cannot_sandwich",
-            "route A4, two hops by linear layers around one full layer: concrete verdicts",
+            "route linear_full_linear, two hops by linear layers around one full layer: concrete verdicts",
         ),
         Formal(
             "accumulators.v", "concrete_hybrid_errs", "the same with states of s bits and D sums of p bits"
         ),
-        Formal("many_hops.v", "many_hops", "route H: L hops, any L, as levels of what tokens hold"),
+        Formal("many_hops.v", "many_hops", "route stages: L hops, any L, as levels of what tokens hold"),
         Formal(
             "many_hops_check.v",
             "cannot_hop_hybrid",
-            "route H: fewer full layers than hops, linear layers anywhere: concrete verdicts",
+            "route stages: fewer full layers than hops, linear layers anywhere: concrete verdicts",
         ),
-        Formal("many_hops_check.v", "cannot_hop", "route H: any stack with κ < L: concrete verdicts"),
+        Formal("many_hops_check.v", "cannot_hop", "route stages: any stack with κ < L: concrete verdicts"),
         Formal(
             "many_hops_check.v",
             "cannot_hop_thinking_hybrid",
-            "route H: thinking aloud, fewer full layers in all passes than hops: concrete verdicts",
+            "route stages: thinking aloud, fewer full layers in all passes than hops: concrete verdicts",
         ),
         Formal(
             "many_hops_check.v",
             "cannot_hop_thinking",
-            "route H: any stack with κ + Tφ < L, thinking aloud: concrete verdicts",
+            "route stages: any stack with κ + Tφ < L, thinking aloud: concrete verdicts",
         ),
         Formal(
             "many_hops_explicit.v", "cannot_hop_explicit", "the same for every L, at sizes in closed form"
@@ -256,19 +262,19 @@ def _smallest(hops: int, bound: Bound) -> Smallest:
 
 
 def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) -> Bound | None:
-    """Route H, with the bits of texts that are longer than those found."""
+    """Route stages, with the bits of texts that are longer than those found."""
     if hops > _STAGED:
         return None
     μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
     least = smallest_by_stages(bits.placed(μ, hops).wires, hops, math.log2(_LONG))
     if least is None or least[0].length > _LONG:
         return None
-    outcome = CompositionDepth.at(Case(least[0], architecture, steps, "H", labels(μ) | least[1]))
+    outcome = CompositionDepth.at(Case(least[0], architecture, steps, "stages", labels(μ) | least[1]))
     return outcome if isinstance(outcome, Bound) and outcome.excludes else None
 
 
 def _shrunk(bound: Bound, architecture: Architecture, steps: int) -> Bound:
-    """By route C, where it holds at sizes that are smaller: all of them together, then m alone."""
+    """By route chain, where it holds at sizes that are smaller: all of them together, then m alone."""
     task = Task.parse(bound.task)
     assert isinstance(task, Composition)
     logs = [math.log2(size) for size in (task.m, *task.n)]
@@ -331,7 +337,7 @@ def _excluding(
 
 
 def explicit(bits: Levels, L: int) -> float:
-    r"""log₂n of sizes in closed form at which route H holds, for all L: those of proofs/many_hops_explicit.v.
+    r"""log₂n of sizes in closed form at which route stages holds, for all L: see proofs/many_hops_explicit.v.
 
         32(w + s + 1)(L + 1)(4·2^⌈log₂(τW)⌉)^L ≤ 2^τ,    n ≤ (L + 2)·2^(τW)
 

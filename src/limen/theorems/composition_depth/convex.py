@@ -1,4 +1,4 @@
-r"""The least sizes for route H, up to roundings: a convex program, by Newton's rule on a logarithmic barrier.
+r"""The least sizes for route stages, up to roundings: a convex program, by Newton's rule on a log barrier.
 
 In logarithms to the base 2 every inequality of `stages.py` is a sum of powers below one power: convex, once
 ρ_k is a number of its own, not its logarithm.  With θ_k = g_k·x_k, N_k = m·n_1⋯n_k and
@@ -73,6 +73,7 @@ class ConvexProgram(NamedTuple):
     λ: float
     ρ: Sequence[int]  # whole numbers that are given, or none
     single: bool  # g_1 = 1: then λ(g_1 - 1) = 0, which counts where little is lost before stage 1
+    clear: float
 
     @classmethod
     def of(
@@ -117,7 +118,7 @@ class ConvexProgram(NamedTuple):
             ConvexLimit([(log2(math.ceil(exp2(near.x[0]))) if whole else 0.0, {})], (0.0, {x[0]: 1.0}))
         )
         limits += [ConvexLimit([(0.0, {})], (0.0, {i: 1.0})) for i in (*range(1, L), *x[1:])]
-        return cls(L, limits, lost, λ, given, single)
+        return cls(L, limits, lost, λ, given, single, clear)
 
     def first(self, sizes: StageLogs) -> list[float] | None:
         """A point inside, with θ and ρ for given sizes; None where there is none."""
@@ -125,7 +126,7 @@ class ConvexProgram(NamedTuple):
         N, θ = sizes.m, sizes.x[0]
         for k in range(1, self.L):
             need = max(_log_sum(self.lost[k - 1], at), 1.0) + _INSIDE
-            asks = θ + (sizes.n[k - 2] if k > 1 else 0.0)
+            asks = θ + (sizes.n[k - 2] if k > 1 else 0.0) - max(2 * self.clear - _INSIDE, 0.0)
             tried = (self.ρ[k - 1],) if self.ρ else _TRIED
             alone = self.single and k == 1
             new = {r: 0.0 if alone else self._new(asks + log2(r), need) for r in tried}
@@ -201,7 +202,7 @@ class ConvexProgram(NamedTuple):
 def least(
     bits: Wires, start: StageLogs, single: bool, most: float, clear: float, up: bool
 ) -> StageLogs | None:
-    """The least sizes at which route H holds, by `clear` powers of two; from sizes at which it surely does.
+    """The least sizes at which route stages holds, by `clear` powers of two; from sizes where it surely does.
 
     None where they are above `most`.  With `single` g_1 is 1, with `up` a small x_0 is rounded up.
     """

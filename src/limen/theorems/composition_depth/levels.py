@@ -23,17 +23,17 @@ Route C.    D_1 = A·ω_0 + σ_0,      cover(x_1x_0, m, x_1D_1·x_0/v, Θ_1)
 
     cannot if D_L < q_L·log₂N_{L-1}
 
-Route W, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b values; y·h ≤ m, y·b ≤ m.
+Route each_w, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b values; y·h ≤ m, y·b ≤ m.
 
     cannot if Σ_1 + n_1(ω_0 + y·ω_1) + β_0·y·h(b+1) < n_1·J·log₂N_1,
     J = ⌈y·b·2^(-d/(y·h))⌉,   d = ω_0 + σ_0 if ω_1 else 0
 
-Route P, L = 2, β_1 = 0: the last h entries of z_1 take one of two values each, but for one, which takes b.
+Route pairs, L = 2, β_1 = 0: the last h entries of z_1 take one of two values, but for one, which takes b.
 
     cannot if Σ_1 + n_1(ω_0 + ω_1) + β_0(2h + b - 1) < G·log₂N_1,
     G = ⌈n_1·b(h - d)/h⌉,   d = ω_0 + σ_0 < h ≤ m,   b ≤ m
 
-Route H, any L: by stages, the inequality that Coq has checked; see search_stages.py.
+Route stages, any L: by stages, the inequality that Coq has checked; see search_stages.py.
 
 The size `hops` = L' ≤ L: the same for the first L' hops, with states of texts of the whole length.  Where
 z_{l+1}(w_l, i) = i for l ≥ L', the answer i_L is i_{L'}, and these tables are a constant beginning of the
@@ -72,7 +72,7 @@ class Levels(NamedTuple):
 
     @property
     def wires(self) -> Wires:
-        """The same for route H: the widest reply of any level, and all states together."""
+        """The same for route stages: the widest reply of any level, and all states together."""
         w = max(self.ω)
         return Wires(w if self.ω[0] else 0, w, sum(self.σ))
 
@@ -85,7 +85,7 @@ class Wires(NamedTuple):
     s: int
 
     def levels(self, L: int) -> Levels:
-        """Levels of which route H counts these bits."""
+        """Levels of which route stages counts these bits."""
         none = (0,) * (L - 1)
         return Levels((0, *none), (self.w0, *[self.w] * (L - 1)), (self.s, *none))
 

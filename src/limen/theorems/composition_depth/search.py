@@ -22,9 +22,9 @@ from limen_check.cannot.logs import covers
 
 Free = dict[str, int]  # the sizes of a proof
 
-_HOPS = 4  # up to which route C is searched
+_HOPS = 4  # up to which route chain is searched
 _STARTS, _CLIMBS = 240, 4  # points at which a search looks first, and climbs from the best of them
-_GRID = 40  # numbers of entries at which the search for route W looks first
+_GRID = 40  # numbers of entries at which the search for route each_w looks first
 _FEW = 2**20  # values of which the largest Θ is sought exactly
 _EXACT = 50.0  # bits of a number that a float holds as it is
 CLEAR = 1e-4  # a gap of so many powers of two will stand in whole numbers, too, if these are large
@@ -38,7 +38,7 @@ LOG2_E = log2(math.e)
 
 
 class LogSizes(NamedTuple):
-    """A candidate for route C: logarithms of x_0 … x_{L-1}, w_1 … w_{L-1}, v, and of m, n_1, …"""
+    """A candidate for route chain: logarithms of x_0 … x_{L-1}, w_1 … w_{L-1}, v, and of m, n_1, …"""
 
     x: Sequence[float]
     w: Sequence[float]
@@ -80,17 +80,17 @@ def labels(μ: tuple[int, ...]) -> Free:
 def _best(task: Composition, bits: Levels, near: Mapping[str, int]) -> Iterator[tuple[str, Free]]:
     """Routes for bits that are placed: with two hops W and P, where they apply, are never both behind C."""
     if task.L == 1:
-        yield "C", {"x0": task.m, "v": task.m}
+        yield "chain", {"x0": task.m, "v": task.m}
     elif task.L == 2 and not bits.β[1]:
-        yield "W", each_w(task, bits)
+        yield "each_w", each_w(task, bits)
         if bits.β[0]:
-            yield "P", pairs(task, bits)
+            yield "pairs", pairs(task, bits)
     else:
-        yield from (("C", sizes) for sizes in scheme_c(task, bits, near))
+        yield from (("chain", sizes) for sizes in scheme_c(task, bits, near))
 
 
 def each_w(task: Composition, bits: Levels) -> Free:
-    """y, h, b of route W, near the best y for each number y·h of entries."""
+    """y, h, b of route each_w, near the best y for each number y·h of entries."""
     m, n_1 = log2(task.m), log2(task.n[0])
 
     def sizes(at: Point) -> tuple[float, float, float]:
@@ -121,7 +121,7 @@ def entries(bits: Levels, m: float, n_1: float) -> float:
 
 
 def gap_p(bits: Levels, h: float, m: float, n_1: float) -> float:
-    """log₂(needs/has) of route P, with b = m."""
+    """log₂(needs/has) of route pairs, with b = m."""
     (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
     left = 1 - exp2(min(logarithm(ω_0 + σ_0) - h, 1.0))
     has = log_sum(logarithm(σ_0 + σ_1), n_1 + logarithm(ω_0 + ω_1), log2(β_0) + log_add(h + 1, m))
@@ -143,13 +143,16 @@ def gap_w(bits: Levels, y: float, h: float, b: float, n_1: float, N_1: float) ->
 
 
 def scheme_c(task: Composition, bits: Levels, near: Mapping[str, int]) -> Iterator[Free]:
-    """x, w, v of route C by search, and the largest Θ that the checker will accept; the likeliest first.
+    """x, w, v of route chain by search, and the largest Θ that the checker will accept; the likeliest first.
 
     Where sizes are small, rounding them costs more than a search in floats leaves: then it goes on for a
     wider gap, and for more bits than there are.  What holds with more of them holds with fewer, sizes
     unchanged: each D_l falls, and with it what a cover is asked for.
     """
+    score = inf
     for more, enough in _HARDER:
+        if more == 8 and score < CLEAR:  # that search did not end early: it would be the same again
+            continue
         harder = Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits))
         score, rows = _searched(task, harder, enough, tuple(near.items()))
         yield from (_in_whole_numbers(task, bits, row) for row in rows)
@@ -158,7 +161,7 @@ def scheme_c(task: Composition, bits: Levels, near: Mapping[str, int]) -> Iterat
 
 
 def hopeless(task: Composition, bits: Levels) -> bool:
-    r"""Whether no sizes make route C hold, by what any of them must obey, in whole numbers.
+    r"""Whether no sizes make route chain hold, by what any of them must obey, in whole numbers.
 
     b_l > log₂N_l bits.  A cover with Θ_l > 1 needs T·log₂N > Q, and T values are at most T: so Θ_l ≤ x_l·q_l,
     A·ω_0 + σ_0 < m·b_0, and with the last inequality D_{l+1} < q_{l+1}·b_l for l = 1..L-1.  There
@@ -167,12 +170,18 @@ def hopeless(task: Composition, bits: Levels) -> bool:
         D_{l+1} ≥ (L-l)(β_0+…+β_l)·x_l·u_l,   q_{l+1} ≤ w_l·x_l·q_l,   q_l ≤ u_l:
             w_l > (L-l)(β_0+…+β_l)/b_l
         q_{l+1} ≤ w_l·N_{l-1}:   (L-1)(ω_0+ω_1)·Π_{j≠l} w_j < N_{l-1}·b_l
+
+    If every β_l is 0, D_{l+1} ≥ A·x_0⋯x_{l-1}·ω_l ≥ w_l·q_l·ω_l.  Where all ω_l ≥ b_l no Θ_l is 1, and so
+    ω_l·q_l < b_l·Θ_l ≤ b_l·q_{l+1}, from q_1 ≥ 1 on, up to Θ_l ≤ N_{l-1}.
     """
     L, (β, ω, σ), N = task.L, bits, tables(task)
     b, questions = [N_l.bit_length() for N_l in N], (L - 1) * sum(ω[:2])
+    if L > 2 and not any(β) and all(ω_l >= b_l for ω_l, b_l in zip(ω[1:], b[1:], strict=True)):
+        Θ = list(accumulate(range(1, L), lambda q, l: q * ω[l] // b[l] + 1, initial=1))
+        return any(Θ_l > N_l for Θ_l, N_l in zip(Θ[1:], N[:-1], strict=True))
     if (
         L == 1 or not any(β) or questions < b[-1] or (L == 2 and not β[1])
-    ):  # routes W and P, or nothing is known
+    ):  # routes each_w and pairs, or nothing is known
         return False
     w = [max(1, (L - l) * sum(β[: l + 1]) // b[l]) for l in range(1, L)]  # the least w_1 …
     A = math.prod(w)
@@ -187,15 +196,18 @@ def hopeless(task: Composition, bits: Levels) -> bool:
 def _searched(
     task: Composition, bits: Levels, enough: float, near: tuple[tuple[str, int], ...]
 ) -> tuple[float, list[LogSizes]]:
-    """The best rows for route C, and how wide the gap of the first one is."""
+    """The best rows for route chain, and how wide the gap of the first one is."""
     L, m, n = task.L, log2(task.m), [log2(n_l) for n_l in task.n]
     gap, wide = GapC.of(bits), m + added(n)
     most = (m, *[wide + 30] * (L - 1), *n, m)
 
     def row(at: Point) -> LogSizes:
-        v = _within(at[-1], m)
-        x = _within(at[0], v), *(max(x_l, 0.0) for x_l in at[1:L])
-        return LogSizes(x, [_within(w_l, n_l) for w_l, n_l in zip(at[L:-1], n, strict=True)], v, m, n)
+        v, x = at[-1], [x_l if x_l > 0.0 else 0.0 for x_l in at[:L]]
+        v = 0.0 if v < 0 else v if v < m else m
+        if x[0] > v:
+            x[0] = v
+        w = [0.0 if w_l < 0 else w_l if w_l < n_l else n_l for w_l, n_l in zip(at[L:-1], n, strict=True)]
+        return LogSizes(x, w, v, m, n)
 
     known, names = dict(near), [*(f"x{l}" for l in range(L)), *(f"w{l}" for l in range(1, L)), "v"]
     starts = [tuple(log2(known.get(name, 1)) for name in names)]
@@ -248,7 +260,7 @@ def _bisected(holds: Callable[[int], bool], most: int) -> int:
 
 
 class GapC(NamedTuple):
-    """log₂(needs/has) of route C for these bits, of which it holds the logarithms, and of the sums up to l.
+    """log₂(needs/has) of chain for these bits: it holds their logarithms, and those of the sums up to l.
 
     Where a cover holds for one value only, what it lacks is taken off, the more the earlier: from there a
     search must find its way up.
@@ -266,29 +278,38 @@ class GapC(NamedTuple):
         return cls(β, ω, σ, *([logarithm(total) for total in accumulate(by)] for by in (bits.β, bits.σ)))
 
     def __call__(self, s: LogSizes) -> float:
-        L, A = len(s.x), added(s.w)
-        N = list(accumulate(s.n, initial=s.m))
-        u = [s.v, *(log_add(s.w[l - 2], 0.0) + N[l - 2] for l in range(2, L))]  # u_1 …, or a little more
-        q, D, lacks = s.x[0], log_add(A + self.ω[0], self.σ[0]), 0.0
+        (x, w, v, m, n), A = s, 0.0
+        for w_l in w:
+            A += w_l
+        L, N, N_l = len(x), [m], m
+        for n_l in n:
+            N_l += n_l
+            N.append(N_l)
+        u = [v]  # u_1 …, or a little more
+        if self.β_to[-1] > -inf:  # else nothing is received
+            u += [log_add(w[l], 0.0) + N[l] for l in range(L - 2)]
+        q, D, X, lacks = x[0], log_add(A + self.ω[0], self.σ[0]), 0.0, 0.0
         for l in range(1, L):
-            X = added(s.x[:l])
-            y = _thinned(s.x[l] + q, N[l - 1], s.x[l] + D if l > 1 else s.x[l] + D + X - s.v)
-            lacks += min(y, 0) * (L - l + 1)
-            q = s.w[l - 1] + (N[l - 1] - y if 0 <= y < N[l - 1] else 0)
-            D = self._lost(s, u, D, l, A, X)
+            X += x[l - 1]
+            x_l, N_l = x[l], N[l - 1]
+            y = _thinned(x_l + q, N_l, x_l + D if l > 1 else x_l + D + X - v)
+            if y < 0:
+                lacks += y * (L - l + 1)
+            q = w[l - 1] + (N_l - y if 0 <= y < N_l else 0)
+            D = self._lost(x, u, D, l, A, X)
         return q + log2(N[L - 1]) - D + lacks if N[L - 1] > 0 else -inf
 
-    def _lost(self, s: LogSizes, u: list[float], D: float, l: int, A: float, X: float) -> float:
+    def _lost(self, x: Sequence[float], u: list[float], D: float, l: int, A: float, X: float) -> float:
         """D_{l+1}."""
         β, ω, σ, β_to, σ_to = self
-        L, x_l, questions = len(s.x), s.x[l], A + X + ω[l]
+        L, x_l, questions = len(x), x[l], A + X + ω[l]
         if β_to[-1] == -inf:
             return log_sum(D, questions, σ[l])
         received = β_to[l] + x_l + u[l - 1]
         if l == 1:
             z_0 = β[0] + X, β[1] + X + (x_l if β[0] > -inf else 0)
             return log_add(log2(L - 1) + log_sum(A + ω[0], questions, *z_0, received), σ_to[1])
-        lower = log_sum(X, *(u[i - 1] + added(s.x[i:l]) for i in range(1, l)))
+        lower = log_sum(X, *(u[i - 1] + added(x[i:l]) for i in range(1, l)))
         return log_sum(x_l + D, 0.0, log2(L - l) + log_sum(questions, β[l] + lower, received), σ_to[l])
 
 
@@ -299,25 +320,38 @@ def _thinned(T: float, N: float, Q: float) -> float:
 
         h = ρ·η,   η = y - (1-ρ)log₂(1-ρ)/ρ,      df/d(ln y) = -(share of N·h)·y·log₂((1-ρ)/ρ)/η - log₂e
 
-    from y = (1 + Q)/T + log₂(N/T), which is near where one of both is large.
+    from y = (1 + Q)/T + log₂(N/T), which is near where one of both is large.  A search asks it a million
+    times: no function is called that an operator can do.
     """
-    q = log_add(0.0, Q)
-    y = max(exp2(min(q - T, HIDDEN)) + max(N - T, 0), 1e-3)
+    q = Q + log1p(exp2(-Q)) * LOG2_E if 0 <= Q < HIDDEN else log_add(0.0, Q)
+    y = exp2(q - T if q - T < HIDDEN else HIDDEN)
+    if N > T:
+        y += N - T
+    if y < 1e-3:
+        y = 1e-3
     for _ in range(_NEWTON):
-        y = max(min(y, N), 1e-9)
-        ρ = min(max(exp2(-y), 1e-9), 1 - 1e-12)
-        η = y - (1 - ρ) * log1p(-ρ) * LOG2_E / ρ
+        if y > N:
+            y = N
+        if y < 1e-9:
+            y = 1e-9
+        ρ = exp2(-y)
+        ρ = 1e-9 if ρ < 1e-9 else ρ if ρ < 1 - 1e-12 else 1 - 1e-12
+        rest = log1p(-ρ)
+        η = y - (1 - ρ) * rest * LOG2_E / ρ
         entropy = N + log2(η) - y
-        total = log_add(entropy, q)
+        if entropy < q:
+            total = q + log1p(exp2(entropy - q)) * LOG2_E if entropy > q - HIDDEN else q
+        else:
+            total = entropy + log1p(exp2(q - entropy)) * LOG2_E if q > entropy - HIDDEN else entropy
         above = total - T - log2(y)
         if y == N and above >= 0:
             return -above
-        odds = y + log1p(-ρ) * LOG2_E  # log₂((1-ρ)/ρ)
+        odds = y + rest * LOG2_E  # log₂((1-ρ)/ρ)
         step = above / (exp2(entropy - total) * y * odds / η + LOG2_E)
-        y *= max(1 + step, 1 / 8)
-        if abs(step) < _NEAR:
+        y *= 1 + step if step > -7 / 8 else 1 / 8
+        if -_NEAR < step < _NEAR:
             break
-    return min(y, N)
+    return y if y < N else N
 
 
 def log_add(a: float, b: float) -> float:

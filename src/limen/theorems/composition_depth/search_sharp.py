@@ -1,4 +1,4 @@
-"""Good free sizes for the inequalities A1 … E of one or two full layers, which stand in `sharp_floats.py`."""
+"""Good free sizes for the sharp inequalities of one or two full layers, which stand in `sharp_floats.py`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from limen.theorems._stated import evaluated
 from limen.theorems.composition_depth.climb import Point, Score, climbed, spread
 from limen.theorems.composition_depth.search import REMEMBERED
 from limen.theorems.composition_depth.sharp_floats import (
-    A1,
-    A2,
-    A3,
-    A4,
-    B1,
-    B2,
-    B3,
-    B4,
+    FULL_LINEAR,
     LARGEST,
     LF,
     LF_SPLIT,
+    LINEAR_FULL,
+    LINEAR_FULL_LINEAR,
     NOTHING,
-    D,
-    E,
+    ONE_LAYER,
+    THREE_HOPS_MANY_KEYS,
+    THREE_HOPS_ONE_KEY,
+    TWO_FULL_AVERAGE,
+    TWO_FULL_BY_GROUPS,
+    TWO_FULL_LINEAR,
+    TWO_FULL_LINEAR_BY_PAIRS,
     Found,
     Route,
     SharpStack,
@@ -69,12 +69,13 @@ class Reading(NamedTuple):
         """The inequalities for L tables; where one implies another, the one that says more."""
         full, linear = self
         if full.F == 1 and full.S[0] == linear.S[1] == 0:
-            return [A1]
+            return [ONE_LAYER]
         if full.F == 1 and L >= 2:
-            return [A2] if linear.S[1] == 0 else [A4] if full.S[0] else [A3]
+            return [LINEAR_FULL] if linear.S[1] == 0 else [LINEAR_FULL_LINEAR] if full.S[0] else [FULL_LINEAR]
         if full.F == 2 and L >= 2:
-            two = [] if full.S[0] or full.S[1] else [B4, B2] if full.S[2] else [B1]
-            return [*two, E, D] if L >= 3 else two
+            behind = [TWO_FULL_LINEAR_BY_PAIRS, TWO_FULL_LINEAR] if full.S[2] else [TWO_FULL_BY_GROUPS]
+            two = [] if full.S[0] or full.S[1] else behind
+            return [*two, THREE_HOPS_ONE_KEY, THREE_HOPS_MANY_KEYS] if L >= 3 else two
         return []
 
     def average(self, L: int) -> list[Route]:
@@ -82,7 +83,7 @@ class Reading(NamedTuple):
         full, linear = self
         if full.F == 1 and linear.S[1] == 0 < linear.S[0] and L >= 2:
             return [LF, LF_SPLIT]
-        return [B3] if full.S == (0, 0, 0) and L >= 2 else []
+        return [TWO_FULL_AVERAGE] if full.S == (0, 0, 0) and L >= 2 else []
 
 
 def candidates(case: Case) -> Iterator[Case]:
@@ -155,7 +156,7 @@ def _filled(case: Case, task: Composition, route: Route, stack: SharpStack) -> I
         there = SharpStack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
         u = _widest(route, tables, there)
         outcome = route.at(tables, there, u)
-        if outcome.margin == -math.inf and route is not A1:  # which has no sizes to find
+        if outcome.margin == -math.inf and route is not ONE_LAYER:  # which has no sizes to find
             return
         filled = replace(case, route=route.name, sizes=_whole(outcome.sizes) | route.hops(task.L))
         yield filled
@@ -184,15 +185,15 @@ def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]
     """
     full, linear = reading
     if full.F == 2 and not any(full.S) and task.L >= 2:
-        yield replace(case, route="B3", sizes=B3.hops(task.L))
+        yield replace(case, route="two_full_average", sizes=TWO_FULL_AVERAGE.hops(task.L))
     elif full.F == 1 and full.S[0] == linear.S[1] == 0:
-        yield replace(case, route="F_average", sizes={})
+        yield replace(case, route="one_layer_average", sizes={})
     elif full.F == 1 and linear.S[1] == 0 and task.L >= 2:
-        yield replace(case, route="LF_average", sizes={})
+        yield replace(case, route="linear_full_average", sizes={})
         c4 = lightest(_tables(task, LF_SPLIT), reading.stack(LF_SPLIT))
-        yield replace(case, route="LF_average", sizes={"c4": c4})
+        yield replace(case, route="linear_full_average", sizes={"c4": c4})
     elif full.F == 1 and full.S[0] == 0 and task.L == 2:
-        yield replace(case, route="FL_average", sizes={})
+        yield replace(case, route="full_linear_average", sizes={})
 
 
 def _tables(task: Composition, route: Route) -> Tables:

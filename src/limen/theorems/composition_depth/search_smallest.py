@@ -1,4 +1,4 @@
-r"""The smallest composition that the routes C, W and P rule out for given bits: a search over its sizes, too.
+r"""The least composition that chain, each_w and pairs rule out for given bits: its sizes are searched, too.
 
 A guess in floating point, as in `search.py`; who asks must check what comes of it.
 """
@@ -51,7 +51,7 @@ def _one_hop(bits: Levels) -> float:
 
 
 def _two_hops(bits: Levels) -> tuple[float, list[float]]:
-    """Logarithms of m and n_1 for the routes W and P, at the fewest tokens m·(1 + n_1)."""
+    """Logarithms of m and n_1 for the routes each_w and pairs, at the fewest tokens m·(1 + n_1)."""
 
     def split(size: float, at: Point) -> tuple[float, float]:
         n_1 = min(max(at[0], 0.0), size)
@@ -71,7 +71,7 @@ def _two_hops(bits: Levels) -> tuple[float, list[float]]:
 
 
 def _hops(bits: Levels, L: int) -> tuple[float, list[float]]:
-    """Logarithms of m and n_1 … for route C: the smallest log₂N_{L-1} at which a search still finds a gap."""
+    """Logarithms of m and n_1 … for route chain: the smallest log₂N_{L-1} at which a search finds a gap."""
     gap_c, high = GapC.of(bits), 2 * 4 ** (L - 1) * math.log2(2 + sum(map(sum, bits)))
     most = (*[high / 2] * L, *[high / 4] * (L - 1), high)
     size, at = _least(lambda size, at: gap_c(_split(at, size)), high, most)

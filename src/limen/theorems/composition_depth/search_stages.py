@@ -1,4 +1,4 @@
-r"""Free sizes for route H, the inequality of `stages.py`: a search in floats, done again in integers.
+r"""Free sizes for route stages, the inequality of `stages.py`: a search in floats, done again in integers.
 
 Only x_0 … x_{L-1} are searched for: what a stage loses does not depend on g and ρ, so the best ρ is the one
 that allows the most new values.
@@ -36,14 +36,14 @@ from limen.theorems.composition_depth.stages import Stage, by_stages, logarithms
 LEAST, _HIGHEST = (
     4,
     8,
-)  # hops from which on it is sharper than route C, and beyond which nothing is searched for
+)  # hops from which on it is sharper than route chain, and beyond which nothing is searched for
 _SHARES, _STARTS, _CLIMBS = 20, 60, 5  # points of closed form and others at which a search looks first
 _ROUNDING = 0.05  # what rows in whole numbers near the best may lack at most, to be tried
 _TRIED, _NEAR = 200, 1 / 8  # such rows, and how near they are
 _FAR = 40.0  # powers of two beyond which no ρ is
 _MANY = 2**16  # bits of states from which on it does not pay to have one new value at stage 1
 # Powers of two by which all inequalities hold in floats, the fewest first: then they hold in whole numbers.
-_CLEARER = (3e-4, 2e-3, 1e-2, 0.05, 0.2)
+_CLEARER = (3e-4, 2e-3, 1e-2, 0.05, 0.2, 0.5, 1.0)
 
 
 class Logs(NamedTuple):
@@ -56,7 +56,7 @@ class Logs(NamedTuple):
 
 @lru_cache(maxsize=REMEMBERED)
 def free(task: Composition, bits: Wires) -> Free | None:
-    """x, g and r of route H at a task; None where the search finds none."""
+    """x, g and r of route stages at a task; None where the search finds none."""
     L = task.L
     if not 2 <= L <= _HIGHEST or task.length.bit_length() > WRITTEN or hopeless(task, bits):
         return None
@@ -83,7 +83,7 @@ def free(task: Composition, bits: Wires) -> Free | None:
 
 
 def hopeless(task: Composition, bits: Wires) -> bool:
-    """Whether no sizes make route H hold, by what any of them must obey, in whole numbers.
+    """Whether no sizes make route stages hold, by what any of them must obey, in whole numbers.
 
     As 2^ρ_k·θ_k ≤ N_{k-1} and ρ_k ≥ 1, ρ_{k+1} and ι at most b_k = ⌊log₂N_k⌋:
 
@@ -100,13 +100,13 @@ def hopeless(task: Composition, bits: Wires) -> bool:
 
 
 def by_many_stages(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
-    """Route H with its free sizes, for bits by level W, where route C is behind it."""
+    """Route stages with its free sizes, for bits by level W, where route chain is behind it."""
     for μ in placements(bits):
         hops = μ[-1] + 1
         if LEAST <= hops <= task.L:
             sizes = free(Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops).wires)
             if sizes is not None:
-                yield "H", ({"hops": hops} if hops < task.L else {}) | labels(μ) | sizes
+                yield "stages", ({"hops": hops} if hops < task.L else {}) | labels(μ) | sizes
 
 
 def _whole(task: Composition, bits: Wires, logs: Point) -> Free | None:
@@ -243,7 +243,7 @@ def _by_start(
 
 
 def _starts(bits: Wires, L: int) -> list[tuple[StageLogs, bool, bool]]:
-    """StageLogs at which route H surely holds; where nothing is lost for each w also with g_1 = 1.
+    """StageLogs at which route stages surely holds; where nothing is lost for each w also with g_1 = 1.
 
     Then x_0 may be a small number, which is rounded either way.
     """

@@ -1,4 +1,4 @@
-r"""The sharp inequalities A1 … E and their average cases, in floats: what a search looks at before it asks.
+r"""The sharp inequalities of one or two full layers, in floats: what a search looks at before it asks.
 
 A stack is written as full layers F of β bits a reply, and linear ones, whose states have together S_t bits
 after t full layers: S_0 F S_1 F S_2.  A layer with parts of both kinds may be read either way round, since
@@ -317,15 +317,15 @@ def lightest(tables: Tables, stack: SharpStack) -> int:
     return min(range(1, floor(4 * log2(m)) + 1), key=ceiling)
 
 
-A1 = Route("A1", 2, True, 0, _a1)
-A2 = Route("A2", 2, True, 0, _a2)
-A3 = Route("A3", 2, False, 1, _a3)
-A4 = Route("A4", 2, False, 2, _a4)
-B1 = Route("B1", 2, False, 2, _b1)
-B2 = Route("B2", 2, False, 3, _b2)
-B4 = Route("B4", 2, False, 2, _b4)
-E = Route("E", 3, False, 4, _e)
-D = Route("D", 3, False, 5, _d)
-LF = Route("LF_average", 2, True, 0, _lf)
-LF_SPLIT = Route("LF_average", 2, True, 1, _lf_split)
-B3 = Route("B3", 2, False, 1, _b3)
+ONE_LAYER = Route("one_layer", 2, True, 0, _a1)
+LINEAR_FULL = Route("linear_full", 2, True, 0, _a2)
+FULL_LINEAR = Route("full_linear", 2, False, 1, _a3)
+LINEAR_FULL_LINEAR = Route("linear_full_linear", 2, False, 2, _a4)
+TWO_FULL_BY_GROUPS = Route("two_full_by_groups", 2, False, 2, _b1)
+TWO_FULL_LINEAR = Route("two_full_linear", 2, False, 3, _b2)
+TWO_FULL_LINEAR_BY_PAIRS = Route("two_full_linear_by_pairs", 2, False, 2, _b4)
+THREE_HOPS_ONE_KEY = Route("three_hops_one_key", 3, False, 4, _e)
+THREE_HOPS_MANY_KEYS = Route("three_hops_many_keys", 3, False, 5, _d)
+LF = Route("linear_full_average", 2, True, 0, _lf)
+LF_SPLIT = Route("linear_full_average", 2, True, 1, _lf_split)
+TWO_FULL_AVERAGE = Route("two_full_average", 2, False, 1, _b3)

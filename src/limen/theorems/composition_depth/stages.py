@@ -1,4 +1,4 @@
-r"""Route H of `composition_depth`: L hops by stages, one function of a table at a time, in whole numbers.
+r"""Route stages of `composition_depth`: L hops, one function of a table at a time, in whole numbers.
 
 The inequality of proofs/many_hops.v, which Coq has checked for every L; the kernel evaluates it.  Bits: w_0
 of a reply to a raw query (0 where level 0 has no full component), w of a reply at any level, s of all states
@@ -68,6 +68,6 @@ def by_stages(task: Composition, bits: Wires, x_0: int, plan: Sequence[Stage]) -
     if min(sizes.values()) < 1:
         return NoStatement("the sizes must be positive")
     try:
-        return BY_LEVEL["H"](tables(task), bits.levels(task.L), sizes)
+        return BY_LEVEL["stages"](tables(task), bits.levels(task.L), sizes)
     except Refused as reason:
         return NoStatement(str(reason))

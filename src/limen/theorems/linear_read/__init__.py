@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import ExactBound
+from limen.core.certificate import ExactBound, ExactCeiling
 from limen.core.proof import Formal
 from limen.core.quantities import many
 from limen.core.task import Task
 from limen.core.theorem import ExactTheorem, Need, NoStatement
-from limen.theorems._exact import stated_exactly
-from limen_check.cannot.exact import linear_read
+from limen.tasks.inner_product import InnerProduct
+from limen.theorems._exact import averaged_exactly, stated_exactly
+from limen_check.cannot.exact import linear_read, linear_read_average
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class LinearRead(ExactTheorem):
     def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:
         return stated_exactly("linear_read", linear_read, task, architecture)
 
+    def exact_ceiling(self, task: Task, architecture: Architecture) -> ExactCeiling | None:
+        return averaged_exactly("linear_read", linear_read_average, task, architecture)
+
     def says(self, bound: ExactBound) -> str:
         return (
             f"the task asks {many(bound.needs)} free questions; a state that an affine map reads answers "
@@ -39,4 +43,8 @@ class LinearRead(ExactTheorem):
             return ()
         layers = "linear (normalise=false), gated_linear, delta, gated_delta or kda (c=1)"
         supposed = f"one layer of {layers} and an affine readout, in exact arithmetic"
-        return (Need(supposed, f"Σ d_k, the size of φ(k), ≥ {v:,}, whatever the precision", None),)
+        least = Need(supposed, f"Σ d_k, the size of φ(k), ≥ {v:,}, whatever the precision", None)
+        if not isinstance(task, InnerProduct):
+            return (least,)
+        signs = "Σ d_k + 1 ≥ 2^(n/2), the rank of its signs, whatever the precision: argued, not checked"
+        return least, Need(supposed, signs, None)

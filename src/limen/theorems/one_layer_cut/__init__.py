@@ -16,6 +16,7 @@ from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
+from limen.tasks.inner_product import InnerProduct
 from limen.tasks.is_tree import IsTree
 from limen.tasks.match3 import Match3
 from limen.tasks.three_sum import ThreeSum
@@ -114,6 +115,7 @@ def fooling_set(task: Task) -> Family | NoStatement:
 _ROWS: dict[type[Task], str] = {
     Equality: "2^(n-1) + 1",  # b_n = 1
     Disjointness: "2^(n-1) + 1",
+    InnerProduct: "2^n",  # b_n = 1
     Turing: "2^(⌊n/2⌋-1) + 1",  # the last digit is 1
     Dyck: "k^(n/2-1) + 1",  # the last token closes kind 0
     TwoSumAny: "1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ n-2",  # the last token is 0

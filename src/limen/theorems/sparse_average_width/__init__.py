@@ -10,7 +10,6 @@ from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
-from limen.mixers.softmax import Softmax
 from limen.tasks.sparse_average import SparseAverage
 from limen.theorems._case import Case
 from limen.theorems._one_layer import Family, family, silent_of_one_layer
@@ -55,7 +54,7 @@ def averages(task: Task, architecture: Architecture | None = None) -> Family | N
     match task:
         case SparseAverage(q=1):
             heads = [] if architecture is None else architecture.layers[0].parts
-            sizes = [part.bits is None for part in heads if isinstance(part.mixer, Softmax)]
+            sizes = [part.bits is None for part in heads if part.mixer.is_softmax]
             if architecture is None or not all(sizes):
                 return NoStatement("with q = 1 the size of the queries counts, and only the reply's is given")
             return family("sparse_average_width/", task, "2^⌈n/2^(H·d_k·p)⌉", architecture=architecture)

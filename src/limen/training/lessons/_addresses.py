@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from limen.core.task import Tokens, distinct
 from limen.model.embedding import Embedding
-from limen.training.lesson import Questions, Written, halves
+from limen.training.lesson import Questions, Written, halves, zipf
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Addresses(Questions):
             "sorted": np.sort(rng.integers(S, size=(count, n)), axis=1),
             "needle": np.where(np.arange(n) == p, b, a),
         }
+        tables["Zipf"] = zipf(rng, S, (count, n))
         places = {name: p if name == "needle" else rng.integers(n, size=(count, 1)) for name in tables}
         inputs = {name: np.hstack([s, places[name]]) for name, s in tables.items()}
         return inputs | super().shifted(rng, count)

@@ -18,7 +18,7 @@ from limen.core.task import Tokens
 from limen.core.weights import Array
 from limen.model.embedding import Embedding
 from limen.tasks.composition import Composition
-from limen.training.lesson import Batch, Questions, Written, halves, with_questions
+from limen.training.lesson import Batch, Questions, Written, halves, with_questions, zipf
 
 _PART = 0.5
 
@@ -28,6 +28,12 @@ class ChainsAsked(Questions):
     """Several questions (z_0, w) after the tables, or one with its chain of thought i_0 … i_{L-1}."""
 
     lookups = None
+
+    @property
+    def players(self) -> tuple[int, ...]:
+        """Each table, z_0 and w."""
+        task = cast(Composition, self.task)
+        return *(task.N(l - 1) for l in range(task.L, 0, -1)), 1, 1
 
     def embedding(self, width: int) -> Embedding:
         task = cast(Composition, self.task)
@@ -61,15 +67,22 @@ class ChainsAsked(Questions):
         return cast(Composition, self.task).hops(tokens)[:, :-1]
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """Inputs with random tables, permutations, constant tables and identities."""
+        """Inputs with random, permuted, constant, identical and Zipf tables."""
         task = cast(Composition, self.task)
         uniform, hard = (task.sample(rng, count, hard)[0] for hard in (False, True))
-        constant, identity = uniform.copy(), uniform.copy()
+        constant, identity, ranked = uniform.copy(), uniform.copy(), uniform.copy()
         for l in range(1, task.L + 1):
             at, N = task.table(l), task.N(max(l - 2, 0))
             constant[:, at.start : at.stop] = rng.integers(task.N(l - 1), size=(count, 1))
             identity[:, at.start : at.stop] = np.arange(len(at)) % N
-        return {"uniform": uniform, "permutation": hard, "constant": constant, "identity": identity}
+            ranked[:, at.start : at.stop] = zipf(rng, task.N(l - 1), (count, len(at)))
+        return {
+            "uniform": uniform,
+            "permutation": hard,
+            "constant": constant,
+            "identity": identity,
+            "Zipf": ranked,
+        }
 
 
 def _entry(task: Composition, l: int) -> list[Written]:

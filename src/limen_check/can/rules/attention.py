@@ -1,6 +1,6 @@
 """A class of tokens asks a softmax head: the softmax lemma L3, no claim (R3), looking up one token (R1)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,7 +12,7 @@ from typing import Any
 from limen_check.can.rational import Rational
 from limen_check.can.scores import Gain, Match, Scores, Table, matched
 from limen_check.can.state import State
-from limen_check.can.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Listed, Number, Read
+from limen_check.can.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Listed, Number, Read, plus
 from limen_check.can.vectors import ONE, ZERO, Form, Format, Joint, Matrix, Vec, above, exp_above, power
 from limen_check.files import expect, need
 
@@ -39,7 +39,8 @@ def blur(f: Format, grown: Fraction, stray: Fraction) -> Fraction:
 class Ask:
     """The tokens of class c ask a head with the query q; no score overflows, whatever is claimed of it.
 
-    Keys and values of all classes; the columns of a value.  `both`: later tokens are seen, too.
+    Keys and values of all classes; the columns of a value.  `both`: later tokens are seen, too.  `most`: the
+    largest numbers of the keys, where who makes it knows them.
     """
 
     state: State
@@ -49,14 +50,19 @@ class Ask:
     value: dict[str, Vec]
     columns: frozenset[int]
     both: bool
+    most: Mapping[int, Fraction] | None = None
 
     def __post_init__(self) -> None:
         self.f, self.seen = self.state.f, [d for d in self.state.text if self.both or d.may_be_before(self.c)]
         self.scores = lru_cache(None)(lambda d: Scores(self.q, self.key[d.name], self.f))
-        for k in self.key.values():
-            top = sum((form.cap * k[i].cap for i, form in self.q.forms.items()), ZERO)
-            inside = self.f.inside(top, len(self.q.forms), None)
-            need(2 * (top + inside) <= self.f.largest, "a score overflows")
+        if self.most is None or not self._fits(self.most):  # all keys at once; else one by one
+            each = ({i: form.cap for i, form in k.forms.items()} for k in self.key.values())
+            need(all(map(self._fits, each)), "a score overflows")
+
+    def _fits(self, key: Mapping[int, Fraction]) -> bool:
+        """Whether no score of a key with numbers of these sizes overflows."""
+        top = sum((form.cap * key[i] for i, form in self.q.forms.items() if i in key), ZERO)
+        return 2 * (top + self.f.inside(top, len(self.q.forms), None)) <= self.f.largest
 
     def before(self, d: Class) -> bool:
         """Whether every token that asks sees all of d."""
@@ -192,18 +198,20 @@ class Ask:
         ids = all(isinstance(n, Number) and n.of == TOKEN for v in there for n in v.terms)
         need(ids, "something else than ids is read")
         before = Read("back", o, NO_FACTS, TOKEN)
-        return self.blurred(_alike([v.renamed(lambda n: n._replace(of=before)) for v in there]), stray)
+        return self.blurred(alike([v.renamed(lambda n: n._replace(of=before)) for v in there]), stray)
 
     def relation(self, m: Match, d: Class) -> Facts:
         """That all digits agree says "key number = query number + shift", or a sum by its residues."""
-        groups: dict[tuple[Any, Any], Digits] = {}
+        groups: dict[tuple[Any, ...], Digits] = {}
         for x, y, π in m.pairs:
-            need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")
-            groups.setdefault((y.of, x.of), []).append((y, x, π))
+            fields = x.fields if isinstance(x, Joint) else (x,)
+            need(all(isinstance(n, Number) for n in (y, *fields)), "not numbers are asked for")
+            groups.setdefault((y.of, *(n.of for n in fields)), []).append((y, x, π))
         facts: set[Line] = set()
         for digits in groups.values():
             digits.sort(key=lambda digit: (digit[0].div, digit[0].mod))
-            turned = any(len({b - a for a, b in π.items()}) > 1 for _, _, π in digits)
+            several = any(isinstance(x, Joint) for _, x, _ in digits)
+            turned = several or any(len({b - a for a, b in π.items()}) > 1 for _, _, π in digits)
             facts.add(self._sum(digits, d) if turned else self._equal(digits, d))
         return frozenset(facts)
 
@@ -220,13 +228,24 @@ class Ask:
         return Line(self.state.plain(key, d), self.state.plain(query, self.c), shift)
 
     def _sum(self, digits: Digits, d: Class) -> Line:
-        """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it."""
-        state, moduli = self.state, [k.mod for k, _, _ in digits]
-        plain = all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits)
-        sums = [{(a + b) % max(1, k.mod) for a, b in π.items()} for k, _, π in digits]
+        """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it.
+
+        The query's y may be a sum of several numbers, whose residues ask together.
+        """
+        state, keys, moduli = self.state, [k for k, _, _ in digits], [k.mod for k, _, _ in digits]
+        asks = [q.fields if isinstance(q, Joint) else (q,) for _, q, _ in digits]
+        plain = all(
+            n.div == 1 and n.mod == m > 0 for k, m, q in zip(keys, moduli, asks, strict=True) for n in (k, *q)
+        )
+        rows = [[(a if isinstance(q, Joint) else (a,), b) for a, b in π.items()] for _, q, π in digits]
+        sums = [{(sum(a) + b) % max(1, m) for a, b in of} for m, of in zip(moduli, rows, strict=True)]
         need(plain and lcm(*moduli) == prod(moduli) and all(len(r) == 1 for r in sums), "no sum of residues")
-        key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), self.c)
-        top = state.span(key.of, d)[1] + state.span(query.of, self.c)[1] - 2  # the largest sum
+        key, numbers = (
+            state.plain(Number(keys[0].of), d),
+            [state.plain(Number(n.of), self.c) for n in asks[0]],
+        )
+        query = numbers[0] if len(numbers) == 1 else plus(*numbers)
+        top = state.span(key.of, d)[1] - 1 + sum(state.span(n.of, self.c)[1] - 1 for n in numbers)
         if len(digits) == 1 and top >= moduli[0]:
             return Line(key, query, sums[0].pop(), -1, moduli[0])
         fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, sums, strict=True))]
@@ -253,14 +272,22 @@ def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> d
     key, value = ({d.name: state.x[d.name].times(W, state.f) for d in state.text} for W in (K, V))
     largest = max((form.cap for v in value.values() for form in v.forms.values()), default=ZERO)
     need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
-    all_of = {}
+    all_of, most = {}, _largest(key.values())
     for name, x in state.x.items():
         q = x.times(Q, state.f)
-        all_of[name] = Ask(state, state.classes[name], q, key, value, frozenset(V), both)
+        all_of[name] = Ask(state, state.classes[name], q, key, value, frozenset(V), both, most)
     return all_of
 
 
-def _alike(values: list[Vec]) -> Vec:
+def _largest(keys: Iterable[Vec]) -> dict[int, Fraction]:
+    """The largest number of any key, by columns."""
+    most = dict[int, Fraction]()
+    for i, form in ((i, form) for k in keys for i, form in k.forms.items()):
+        most[i] = max(form.cap, most.get(i, ZERO))
+    return most
+
+
+def alike(values: list[Vec]) -> Vec:
     """One vector for all of these: they differ in their errors alone."""
     exact = values[0].each(lambda form: Form(form.const, form.terms))
     apart = [v.plus(exact.each(lambda form: Form.sum([(form, -ONE)]))) for v in values]

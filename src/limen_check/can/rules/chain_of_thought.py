@@ -8,9 +8,11 @@ answer that is read at its end.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, pairwise, product
 from typing import Any
 
+from limen_check import sizes
 from limen_check.can import tasks
 from limen_check.can.rational import Rational
 from limen_check.can.readout import Also, At, Digits
@@ -25,17 +27,21 @@ from limen_check.can.tasks import (
     Cell,
     Class,
     Decision,
+    Facts,
     Line,
     Listed,
     Machine,
     Number,
+    Piece,
     Read,
 )
 from limen_check.can.vectors import ONE, ZERO, Column, Vec, level
 from limen_check.files import Refused, need, typed
+from limen_check.record import entered
 from limen_check.text import Call, parse_call, parse_stack
 
 _ROWS, _PLACES = 1 << 16, 1 << 18  # of a chain; that are looked at one by one
+_PAIRS = 1 << 20  # of residues, for all their digits
 Forward = Callable[[tasks.Spec], State]  # a model's run over all classes of a text
 RIGHT, LEFT, STAY = range(3)
 # Turing machines: the last state, the time on n digits; (state, symbol) -> state, symbol written, move.  What
@@ -71,6 +77,17 @@ def margin(
     need(not any(ahead), "who writes sees tokens that are not yet there")  # these run the whole text at once
     if call.name == "turing" and call.arguments.keys() == {"n", "program"}:
         return _turing(call, steps, forward, digits)
+    if call.name == "is_tree":
+        from limen_check.can.rules import walk
+
+        entered(walk.margin)
+        return walk.margin(sizes.read(task).sizes["n"], steps, forward, digits)
+    if call.name == "cgram":
+        return _grams(**sizes.read(task).sizes, steps=steps, forward=forward, digits=digits)
+    if call.name == "three_sum" and "moduli" in hints:
+        return _residues(
+            hints["moduli"], **sizes.read(task).sizes, steps=steps, forward=forward, digits=digits
+        )
     need(call.name == "three_sum" and call.arguments.keys() == {"n", "M"}, "no rule speaks of such a chain")
     return _three_sum(call, steps, forward, digits, hints.get("blocks"))
 
@@ -181,6 +198,80 @@ def _symbols(v: Vec, none: Vec) -> Vec:
         need(values.keys() == {0, 1, 2}, "a symbol has no value")
         columns[c] = Column.of([values[a] for a in range(3)])
     return Vec.table(Number(Cell("read", 3)), (0, 1, 2), columns)
+
+
+def _grams(n: int, c: int, V: int, steps: int, forward: Forward, digits: Digits) -> Fraction:
+    """x_0 … x_{n-1}, g, then the words x_t … x_{t+c-1}, a pause, and g, which is looked up among the words.
+
+    A written token is c symbols of b bits each; g has c-1, and behind them 0.
+    """
+    b, ids = digits.bits // c, 1 << digits.bits
+    need(digits.bits == b * c and 1 << b >= V and steps == n - c + 3, "other words, or more or fewer")
+    written = ("words", n - c + 1, 0, ids), ("pause", 1, 0, ids), ("gram", 1, 0, ids)
+    classes = tasks.text(("x", n, 0, V), ("g", c - 1, 0, V), *written)
+    last = replace(classes[1], name="last", start=c - 2, count=1, view=True)
+
+    def pieces(o: int, many: int) -> tuple[Piece, ...]:
+        """The token o positions before, and those behind it, side by side."""
+        back = (Number(Read("back", o - i, NO_FACTS, TOKEN), 1, 1 << b) for i in range(many))
+        return tuple(Piece(i * b, b, number) for i, number in enumerate(back))
+
+    word, gram, following = pieces(n + c - 1, c), pieces(n + 1, c - 1), pieces(n + c - 2, c)
+    facts: Facts = frozenset(Line(w.number, g.number) for w, g in zip(word, gram, strict=False))
+    promises, is_now = frozenset({("one", "words", facts)}), {"words": word, "gram": gram}
+    state = forward(tasks.Spec((*classes, last), ("gram",), V, (), promises, written=is_now))
+    end = word[-1].number
+    answer = Piece(0, b, end._replace(of=Read("at", "words", facts, end.of)))
+    writes = {"last": following, "words": following, "pause": pieces(n, c - 1), "gram": (answer,)}
+    least = []
+    for name, right in writes.items():
+        there, gap = digits.pieces(state, state.classes[name])
+        need([p[::2] for p in there] == [p[::2] for p in right], "another word is written")
+        least.append(gap)
+    return min(least)
+
+
+def _residues(moduli: Any, n: int, M: int, steps: int, forward: Forward, digits: Digits) -> Fraction:
+    """x_0 … x_{n-1}, q, then s_0 … s_{n-1}, and s_n: which hits there are at some j < t, and q + x_t modulo
+    each modulus.  A hit at j is a k ≠ j for which x_j + x_k + q is 0, or M, or 2M.
+    """
+    typed(moduli, [int], "hints: moduli")
+    need(steps == n + 1 and min(moduli, default=0) > 1, "no chain of n + 1 steps, or no moduli")
+    many = [(m - 1).bit_length() for m in moduli]
+    *starts, size = accumulate(many, initial=3)
+    need(digits.bits == size, "other residues than its digits")
+    need(sum(b * m * m for b, m in zip(many, moduli, strict=True)) <= _PAIRS, "residues of too many pairs")
+    residues = list(zip(moduli, starts, many, strict=True))
+    seen, total = Number(Cell("hits", 8)), Cell("q + x", 2 * M - 1)
+    is_now = Piece(0, 3, seen), *(Piece(start, b, Number(total, 1, m)) for m, start, b in residues)
+    classes = tasks.text(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << size), ("end", 1, 0, 1 << size))
+    written = {"s": is_now, "end": is_now[:1]}
+    state = forward(tasks.Spec(classes, ("s",), 2, (), sums=(0, M, 2 * M), written=written))
+    hits = [tasks.exists("x", Line(Number(TOKEN), Number(total), S, -1), OTHER) for S in (0, M, 2 * M)]
+    at_s = Read("at", "q", NO_FACTS, TOKEN)
+    least = digits.by_rows(state.x["end"], state.f, {seen: range(8)}, lambda at: int(at[seen] > 0))
+    for x, q, flags in ((state.x["q"], TOKEN, []), (state.x["s"], at_s, hits)):
+        ends = list[Fraction]()
+        for i in range(3):
+            known: Also = {seen: range(8), flags[i]: (0, 1)} if flags else {}
+            ends += digits.ends(i, x, state.f, known, partial(_marked, i, seen, flags))
+        for m, start, b in residues:
+            two = Number(Read("back", n, NO_FACTS, TOKEN), 1, m), Number(q, 1, m)
+            for i in range(b):
+                bit = partial(_digit, i, m, two)
+                ends += digits.ends(start + i, x, state.f, dict.fromkeys(two, range(m)), bit)
+        least = min(least, digits.margin(ends, state.f))
+    return least
+
+
+def _marked(i: int, seen: Number, flags: list[Number], at: At) -> int:
+    """Whether hit i was seen before, or now; where nothing was asked, 0."""
+    return int(bool(flags) and bool(at[seen] >> i & 1 or at[flags[i]]))
+
+
+def _digit(i: int, m: int, two: tuple[Number, ...], at: At) -> int:
+    """Digit i of the sum of two numbers modulo m."""
+    return int(sum(at[number] for number in two) % m >> i & 1)
 
 
 def _three_sum(call: Call, steps: int, forward: Forward, digits: Digits, blocks: Any) -> Fraction:

@@ -1,22 +1,24 @@
-"""Linear attention, its slots and its Taylor features; gated, and over levels (R14, R20)."""
+"""Linear attention, its slots and its Taylor features; gated, fading, and over levels (R14, R20)."""
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from limen_check.can import functions
 from limen_check.can.functions import Function
 from limen_check.can.gates import SATURATED, constant, mapped, no_fading, scaled
 from limen_check.can.rational import Rational
-from limen_check.can.rules.attention import moved
+from limen_check.can.rules.attention import alike, moved
 from limen_check.can.rules.memory import Memory, few, heads, plain, units, whole
 from limen_check.can.state import Shapes, State, Vecs, cut, projections
-from limen_check.can.tasks import NO_FACTS, PLACE, Facts, Line, Number
-from limen_check.can.vectors import ONE, Form, Vec, above, grain
+from limen_check.can.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Number, Read
+from limen_check.can.vectors import ONE, Form, Vec, above, grain, power
 from limen_check.files import expect, need
 from limen_check.record import entered
 from limen_check.text import Call
 
+_POSITIONS = 1 << 12  # that are looked at one by one
 PHI: Mapping[str, Function] = {
     "relu": functions.relu, "identity": functions.identity, "elu1": functions.elu1, "exp": functions.exp
 }  # fmt: skip
@@ -53,6 +55,12 @@ def linear(s: State, at: str, call: Call, λ: Fraction = ONE) -> Vecs:
         for (where, _, name), look in s.looks.items()
         if where == at and look[0] == "slot" and len(look) == 2
     }
+    backs = {
+        name: look[1] for (where, _, name), look in s.looks.items() if where == at and look[0] == "slots"
+    }
+    if backs:
+        need("p" not in call.arguments and normalised, "sums of few bits, or no normaliser")
+        return _backs(s, at, d, keys, [made(head) for head in range(call.number("h"))], backs)
     if slots:
         memories = [made(head) for head in range(call.number("h"))]
         if "p" in call.arguments:
@@ -65,7 +73,7 @@ def linear(s: State, at: str, call: Call, λ: Fraction = ONE) -> Vecs:
 
 def _slots(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: Mapping[str, str]) -> Vecs:
     """R14 over all heads: tokens in pairs, each with a coordinate of one head; the second token reads it."""
-    O, out, known = s.matrix(f"{at}.O"), dict.fromkeys(s.x, Vec.of({})), {e.name: e for e in s.text}
+    out, known = dict.fromkeys(s.x, Vec.of({})), {e.name: e for e in s.text}
     for name, c in s.classes.items():
         if name not in looks:
             need(all(not memory.q[name].forms for memory in memories), "another class of tokens reads")
@@ -88,19 +96,64 @@ def _slots(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: 
         )
         facts: Facts = frozenset({Line(Number(PLACE), Number(PLACE), -1)})
         memories[0].ask(c).unique(facts, w)
-        shown = [
-            m.v[w.name].times(
-                {
-                    i: {r - h * d: v for r, v in col.items() if h * d <= r < (h + 1) * d}
-                    for i, col in O.items()
-                },
-                s.f,
-            )
-            for h, m in enumerate(memories)
-        ]
-        need(all(_same(shown[0], v) for v in shown), "heads that show different things")
-        out[name] = moved(shown[0], w, facts, c)
+        out[name] = moved(_shown(s, at, d, memories, w), w, facts, c)
     return out
+
+
+def _backs(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: Mapping[str, Any]) -> Vecs:
+    """R14 over all heads: each position has a coordinate of one head, and is read o positions later."""
+    need(s.length <= _POSITIONS, "too many positions to look at")
+    under: dict[int, int] = {}  # of each position: its coordinate
+    for e in s.text:
+        under |= _placed(s, e, _beside([m.k[e.name] for m in memories], keys))
+    need(len({*under.values()}) == len(under) == s.length, "two positions share a slot")
+    out = dict.fromkeys(s.x, Vec.of({}))
+    for name, c in s.classes.items():
+        if name not in looks:
+            need(all(not m.q[name].forms for m in memories), "another class of tokens reads")
+            continue
+        o = looks[name]
+        expect(type(o) is int, "hints: slots takes a number")
+        reads = _placed(s, c, _beside([m.q[name] for m in memories], keys))
+        need(
+            o >= 0 and all(under.get(j - o) == column for j, column in reads.items()), "another slot is read"
+        )
+        low, high = min(reads) - o, max(reads) - o
+        there = [e for e in s.text if e.first + e.start <= high and low <= e.first + e.last]
+        values = [_shown(s, at, d, memories, e) for e in there]
+        ids = all(isinstance(n, Number) and n.of == TOKEN for v in values for n in v.terms)
+        need(ids, "something else than ids is read")
+        before = partial(_before, Read("back", o, NO_FACTS, TOKEN))
+        out[name] = alike([v.renamed(before) for v in values])
+    return out
+
+
+def _before(there: Read, number: Number) -> Number:
+    """The same number of another token."""
+    return number._replace(of=there)
+
+
+def _placed(s: State, c: Class, x: Vec) -> dict[int, int]:
+    """The one coordinate that is not 0, a power of two, for every position of a class."""
+    field, at, _ = units(x)
+    places = range(c.start, c.last + 1, c.step)
+    if field is None:
+        need(c.count == 1, "several positions have one coordinate")
+        return {c.first + c.start: at[None]}
+    need(isinstance(field, Number) and field.of == PLACE and field.div == 1, "not by the place")
+    need(not s.plain(field, c).mod, "not by the place")
+    return {c.first + place: at[place] for place in places}
+
+
+def _shown(s: State, at: str, d: int, memories: list[Memory], e: Class) -> Vec:
+    """What a token of e adds to who reads it, in whatever head: the same in all."""
+    parts: list[dict[int, dict[int, Fraction]]] = [{} for _ in memories]  # of O, its rows by head
+    for i, column in s.matrix(f"{at}.O").items():
+        for r, v in column.items():
+            parts[r // d].setdefault(i, {})[r % d] = v
+    by_head = [m.v[e.name].times(O, s.f) for m, O in zip(memories, parts, strict=True)]
+    need(all(_same(by_head[0], v) for v in by_head), "heads that show different things")
+    return by_head[0]
 
 
 def _beside(parts: list[Vec], size: int) -> Vec:
@@ -165,6 +218,33 @@ def gated_linear(s: State, at: str, call: Call) -> Vecs:
     return plain(s, at, call, lambda w, x: x)
 
 
+def rwkv7_shapes(call: Call, width: int) -> Shapes:
+    need(call.arguments.keys() <= {"h", "d", "d_k"}, "rwkv7 with other options")
+    keys = call.number("h") * call.number("d_k", default=call.number("d"))
+    gates: Shapes = dict.fromkeys("TB", (width, keys))
+    return projections(call, width) | gates | dict.fromkeys("tbxl", (keys,))
+
+
+def rwkv7(s: State, at: str, call: Call) -> Vecs:
+    """ξ = α = 0: nothing is removed, and k̃ = k(1 + 0·(a - 1)) is k.  exp(-σ(t)/√e) is 1 as σ(-t) is."""
+    rates = constant(s, at, "T", "t", functions.identity).values()
+    need(max(rates) <= -SATURATED, "a memory that fades")
+    constant(s, at, "B", "b", functions.identity)  # a is a number
+    need(not s.matrix(f"{at}.x") and not s.matrix(f"{at}.l"), "something is removed, or keys change")
+    return plain(s, at, call, lambda w, x: x)
+
+
+def retnet_shapes(call: Call, width: int) -> Shapes:
+    need(call.arguments.keys() <= {"h", "d", "d_k"}, "retnet with other options")
+    return projections(call, width)
+
+
+def retnet(s: State, at: str, call: Call) -> Vecs:
+    """Head h fades by 1 - 2^{-5-h} a token."""
+    need(not s.spec.steps, "a memory that fades, along a machine")
+    return plain(s, at, call, lambda w, x: x, γ=lambda head: ONE - power(-5 - head))
+
+
 def log_linear_shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"h", "d", "d_k", "over", "levels"}, "log_linear with other options")
     h, over = call.number("h"), call.arguments.get("over")
@@ -199,5 +279,7 @@ def log_linear(s: State, at: str, call: Call) -> Vecs:
 MIXERS = {
     "linear": (linear_shapes, linear),
     "gated_linear": (gated_linear_shapes, gated_linear),
+    "rwkv7": (rwkv7_shapes, rwkv7),
+    "retnet": (retnet_shapes, retnet),
     "log_linear": (log_linear_shapes, log_linear),
 }

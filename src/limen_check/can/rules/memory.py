@@ -24,6 +24,7 @@ from limen_check.can.vectors import (
     Form,
     Joint,
     Vec,
+    above,
     grain,
     level,
     power,
@@ -40,6 +41,7 @@ class Memory:
     """Features of queries and keys, and values, by class.
 
     β: what a write erases of its own key's row, None without a delta rule.  λ: what is read is multiplied by.
+    γ: what a token leaves of all that was there.
     """
 
     s: State
@@ -49,6 +51,7 @@ class Memory:
     normalised: bool
     β: Fraction | None = None
     λ: Fraction = ONE
+    γ: Fraction = ONE
 
     def __post_init__(self) -> None:
         """Every number on the way is finite, whoever asks: 0·∞ is no number.  All roundings: a factor 8."""
@@ -118,7 +121,23 @@ class Memory:
         facts = ask.relation(Match(pairs, None, ZERO, ZERO, {}), d)
         ask.unique(facts, d)
         got = moved(value, d, facts, ask.c)
+        got = got if self.γ == 1 else self._faded(got, d, ask.c)
         return got if self.normalised else got.each(lambda form: Form.sum([(form, a * b)]))
+
+    def _faded(self, got: Vec, d: Class, c: Class) -> Vec:
+        """R14 where the memory fades: of the token of class d that of class c, t tokens later, reads γ^t."""
+        f, t = self.s.f, c.first + c.start - d.first - d.start
+        need(c.count == d.count == 1 and 0 <= t <= 64, "how much has faded is not known")
+        need(f.rn(self.γ) == self.γ and got.exact, "a rate, or a number, that is not exact")
+        need(not any(form.many for form in got.forms.values()), "too many numbers to look at")
+        left = {v * self.γ**j for form in got.forms.values() for v in form.values for j in range(t + 1)}
+        need(all(v == 0 or abs(v) >= power(f.least) for v in left), "what is left is subnormal")
+        off = (t + 1) * power(-15) + (0 if all(f.rn(v) == v for v in left) else 4 * (t + 1) * f.u)
+        faded = got.each(lambda form: Form.sum([(form, self.γ**t)]))
+        if 2 * off < f.u:  # nearer to what the format has than to its neighbours
+            return faded
+        err = {i: above(form.cap * off) for i, form in faded.forms.items()}
+        return faded.plus(Vec.of({}, {i: (-e, e) for i, e in err.items()}), f)
 
     def _weights(self, ask: Ask, d: Class) -> tuple[tuple[Any, ...], dict[Any, Fraction]]:
         """R15: of all that is seen only tokens of d weigh anything: by the rows of their fields."""
@@ -277,8 +296,9 @@ def plain(
     told: Callable[[str, Vec], Vec],
     β: Fraction | None = None,
     λ: Fraction = ONE,
+    γ: Callable[[int], Fraction] = lambda head: ONE,
 ) -> Vecs:
-    """Without a normaliser: `told` makes features and values of the projections of a head."""
+    """Without a normaliser: `told` makes features and values of the projections of a head, γ how it fades."""
     d, keys = call.number("d"), call.number("d_k", default=call.number("d"))
 
     def made(head: int) -> Memory:
@@ -287,7 +307,7 @@ def plain(
             W = cut(s.matrix(f"{at}.{w}"), head * size, size)
             sides.append({n: told(w, x.times(W, s.f)) for n, x in s.x.items()})
         q, k, v = sides
-        return Memory(s, q, k, v, False, β, λ)
+        return Memory(s, q, k, v, False, β, λ, γ(head))
 
     read = heads(s, at, call, made, d)
     return {n: scaled(s, y, λ).times(s.matrix(f"{at}.O"), s.f) for n, y in read.items()}

@@ -8,7 +8,7 @@ from math import prod
 
 from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import Ask, moved
-from limen_check.can.scores import Scores, matched
+from limen_check.can.scores import Match, Scores, matched
 from limen_check.can.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
 from limen_check.can.vectors import ONE, ZERO, Column, Form, Format, Vec, above, level, power
 from limen_check.files import Refused, need
@@ -108,8 +108,7 @@ def one_value(v: Vec) -> dict[int, Fraction]:
 
 def exists(ask: Ask, d: Class, blank: Class, rows: bool = False) -> Vec:
     """R2: all of d has the value v, the blank has v', no value is negative; which of them is read says it."""
-    need(ask.state.short, "the input is too long for sums in this precision")
-    need(d.before(ask.c) or not ask.both, "later tokens are seen")  # it speaks of earlier ones
+    need(4 * ask.state.length * ask.f.acc <= 1, "the input is too long for sums in this precision")
     values = {e.name: one_value(ask.value[e.name]) for e in ask.seen}
     same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
     on, *cases = _cases(ask, d, blank, rows, same)
@@ -125,7 +124,10 @@ def exists(ask: Ask, d: Class, blank: Class, rows: bool = False) -> Vec:
         low = min(v / (1 + stray) / more - v for v, (stray, _), more in each)
         high = max((v + stray * most) * more - v for v, (stray, _), more in each)
         columns[c], err[c] = Column.of(pair), (-above(-low) - ask.dust(c), above(high) + ask.dust(c))
-    return Vec.table(Number(Read("exists", d.name, on.facts)), (0, 1), columns).plus(Vec.of({}, err))
+    how = (
+        "exists" if d.before(ask.c) or not ask.both else "anywhere"
+    )  # who sees later tokens, or earlier ones
+    return Vec.table(Number(Read(how, d.name, on.facts)), (0, 1), columns).plus(Vec.of({}, err))
 
 
 def hit(ask: Ask, d: Class, blank: Class) -> Vec:
@@ -207,16 +209,32 @@ def two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], 
     return frozenset({Listed(tuple(ask.state.plain(n, d) for n in fields), chosen)}), low, high
 
 
-def pair(ask: Ask, d: Class, e: Class) -> Vec:
-    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
-    scores, m = ask.scores(d), matched(ask.scores(d), nobody=True)
-    facts, base = ask.mapped(m, d), scores.s + m.low
+def _placed(ask: Ask, d: Class, m: Match) -> Facts:
+    """The one token of d at the place that rows say, or that is best whoever asks."""
+    facts = ask.mapped(m, d)
     (place_of,) = facts
     if not isinstance(place_of, Listed) or place_of.keys[0].of != PLACE:
         raise Refused("no place is asked for")
     there = all(0 <= place < d.count for _, place in place_of.rows) and (d.start, d.step) == (0, 1)
     need(there, "there is no such token")
-    need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
+    need(ask.before(d), "it may come later")
+    return facts
+
+
+def row(ask: Ask, d: Class) -> Vec:
+    """R1 where rows say the place: the value of that token of d."""
+    scores = ask.scores(d)
+    m = matched(scores, nobody=True)
+    facts, gap = _placed(ask, d, m), (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err
+    stray = ask.elsewhere([d], scores.s + m.low, m.gain, scores.err, d.count - 1, gap)
+    return ask.blurred(moved(ask.value[d.name], d, facts, ask.c), stray)
+
+
+def pair(ask: Ask, d: Class, e: Class) -> Vec:
+    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
+    scores, m = ask.scores(d), matched(ask.scores(d), nobody=True)
+    facts, base = _placed(ask, d, m), scores.s + m.low
+    need(ask.state.short and ask.before(e) and e.count == 1 and d != e, "it may come later")
     same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
     need(same, "two tokens do not score the same")
     stray = ask.elsewhere([d, e], base, m.gain, ZERO, d.count - 1, m.cost or ZERO)
@@ -235,5 +253,6 @@ RULES: dict[str, tuple[Callable[..., Vec], int]] = {  # and of how many classes 
     "hit": (hit, 2),
     "found": (found, 2),
     "pair": (pair, 2),
+    "row": (row, 1),
     "share": (share, 1),
 }

@@ -53,7 +53,12 @@ def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
 
 
 def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
-    """What it adds to every class: its state, as numbers that are cells of the machine, times O; or R19."""
+    """What it adds to every class: its state, as cells of the machine, times O (R12); or R19, R32."""
+    if s.spec.vertices:
+        from limen_check.can.rules import walk
+
+        entered(walk.relu_rnn)
+        return walk.relu_rnn(s, at, call)
     if "cells" not in s.hints:
         from limen_check.can.rules import step_by_step
 

@@ -89,7 +89,7 @@ def _rule(name: Any) -> tuple[Callable[..., Vec], int]:
     match name:
         case "one":
             return Ask.one, 1
-        case "exists" | "hit" | "found" | "pair" | "share":
+        case "exists" | "hit" | "found" | "pair" | "share" | "row":
             from limen_check.can.rules import pooling
 
             return pooling.RULES[str(name)]

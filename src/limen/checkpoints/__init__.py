@@ -1,0 +1,1 @@
+"""Constructions as checkpoints: explicit weights in the shapes of transformers' own models."""

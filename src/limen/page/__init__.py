@@ -1,0 +1,1 @@
+"""The page: one front end as a file, as a folder and live; its calls are the commands."""

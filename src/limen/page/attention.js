@@ -1,0 +1,19 @@
+// Where a construction looks on an input that is typed; the picture and the words are Python's.
+import { html, useState } from "./vendor/htm-preact.js";
+import { useAnswer } from "./ask.js";
+import { Command, Failed, Lines, Picture } from "./draw.js";
+
+export function Attention({ start }) {
+  const [asked, setAsked] = useState(start.look), answer = useAnswer("look", asked, start.unknown), r = answer.report;
+  const send = (e) => {
+    e.preventDefault();
+    const f = new FormData(e.target), body = { task: f.get("task").trim() }, tokens = f.get("tokens").trim();
+    if (tokens && body.task === asked.task) body.tokens = tokens; // of another task the first input is drawn
+    setAsked(body);
+  };
+  const typed = r && !answer.pending ? r.tokens.join(" ") : asked.tokens ?? "";
+  return html`<form class="form" onSubmit=${send}><label class="wide">task<input name="task" class="mono" defaultValue=${asked.task} spellcheck="false" /></label>
+      <label class="wide">input, as token ids<input name="tokens" key=${typed} class="mono" defaultValue=${typed} spellcheck="false" inputmode="numeric" /></label><button class="go">Look</button></form>
+    <p class="lead">The weights of a construction that the catalogue writes down for this task: rows look at columns. The last row is the token that answers.</p>
+    <${Failed} answer=${answer} /><${Picture} answer=${answer} says=${answer.lines?.join(". ")} /><${Lines} answer=${answer} /><${Command} text=${answer.command} />`;
+}

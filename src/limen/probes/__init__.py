@@ -1,0 +1,1 @@
+"""Language models of this machine: tasks as text, and which layers it needs."""

@@ -1,0 +1,1 @@
+"""Tasks told in English, one file a task; the file name is the task's id."""

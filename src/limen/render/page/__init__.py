@@ -1,1 +1,0 @@
-"""The report: one page that opens from a file, with nothing to fetch."""

@@ -1,0 +1,244 @@
+"""Language models of English facts: their texts mean the task, a tree is plain text, words are written."""
+
+import re
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from limen.core.measurement import Outcome
+from limen.core.task import Tokens
+from limen.errors import BadInput
+from limen.training.experiment import Experiment, ExperimentCell, Finding
+from limen.training.judged import judged
+from limen.training.lesson import NOT_DUE, lesson_of
+from limen.training.local import local
+from limen.training.results import results
+from limen.training.run import _pupil, run
+from limen.training.spec import Spec
+from limen.training.start import frame_of, started
+from limen.training.sweep import sweep
+from limen.training.tree import along
+from limen.training.word_pupil import WordPupil
+from limen.training.words import WordsTaught, words_of
+
+FULL = "conv_softmax(h=2,d=4,c=3)"
+SMALL = Spec(
+    task="facts(m=3,n1=2)",
+    architecture=f"{FULL},window(h=1,d=4,W=2)",
+    words=True,
+    hard=True,
+    hops=True,
+    width=16,
+    hidden=16,
+    batch=2,
+    steps=2,
+    judged=30,
+)
+SIZES = ("facts(m=4,n1=1)", "facts(m=3,n1=2)", "facts(m=2,n1=2,n2=3)")
+STACKS = (
+    f"{FULL},window(h=1,d=4,W=2)",
+    f"mamba2(h=2,d=4,s=2,c=5),{FULL}",
+    "gated_delta(h=2,d=4,c=4),window(h=2,d=4,W=9,kv_heads=1)",
+    f"lstm(d=6),gated_linear(h=1,d=4)|{FULL}",
+)
+
+
+def lesson(task: str = SMALL.task) -> WordsTaught:
+    return words_of(msgspec.structs.replace(SMALL, task=task))
+
+
+def reader(spec: Spec = SMALL) -> WordPupil:
+    taught = lesson_of(spec)
+    pupil = _pupil(spec, taught, started(spec, taught, frame_of(spec, taught, spec.architecture)))
+    assert isinstance(pupil, WordPupil)
+    return pupil
+
+
+def said(taught: WordsTaught, words: Tokens) -> str:
+    return " ".join(taught.vocabulary[i] for i in words)
+
+
+def answered(facts: str, question: str) -> str:
+    """What follows the question mark, by somebody who reads the facts."""
+    born: dict[str, str] = dict(re.findall(r"(\w+) was born in (\w+) \.", facts))
+    mayor: dict[tuple[str, str], str] = {
+        (y, c): x for y, c, x in re.findall(r"In (\d+) , the mayor of (\w+) was (\w+) \.", facts)
+    }
+    lived: dict[tuple[str, str], str] = {
+        (y, x): c for y, x, c in re.findall(r"In (\d+) , (\w+) lived in (\w+) \.", facts)
+    }
+    if found := re.fullmatch(r"Where was (\w+) born \?", question):
+        return born[found[1]]
+    if found := re.fullmatch(r"In (\d+) , where did (\w+) live \?", question):
+        return lived[found[1], found[2]]
+    if found := re.fullmatch(r"In (\d+) , who was the mayor of (\w+) \?", question):
+        return mayor[found[1], found[2]]
+    if found := re.fullmatch(r"In (\d+) , who was the mayor of the city where (\w+) was born \?", question):
+        return mayor[found[1], born[found[2]]]
+    found = re.fullmatch(
+        r"In (\d+) , which was the city where the mayor in (\d+) of the city where (\w+) was born lived \?",
+        question,
+    )
+    assert found, question
+    return lived[found[1], mayor[found[2], born[found[3]]]]
+
+
+@pytest.mark.parametrize("task", SIZES)
+def test_a_reader_of_the_facts_gives_the_answers_that_are_taught(task: str) -> None:
+    """A chain of thought tells facts of the text alone, the last of which has the answer."""
+    taught = lesson(task)
+    told = taught.texts(np.random.default_rng(0), 6, hard=True)
+    kinds = [branch.kind for branch in taught.layout[1]]
+    for text in range(6):
+        facts = said(taught, told.trunk[text])
+        for kind, branch in zip(kinds, told.branches, strict=True):
+            for words in branch[text]:
+                question, _, answer = said(taught, words).partition(" ?")
+                right = answered(facts, f"{question} ?")
+                if kind != "chain of thought":
+                    assert answer == f" {right}"
+                    continue
+                steps = re.findall(r"[^.]+ \.", answer.removeprefix(" First"))
+                assert len(steps) == taught.facts.composition.L and f"{right} ." in steps[-1]
+                assert all(step.strip() in facts for step in steps)
+
+
+@pytest.mark.parametrize("task", SIZES)
+def test_who_ignores_the_question_is_right_on_one_in_m(task: str) -> None:
+    """All questions of several hops after a text have different answers, and so have those of one hop."""
+    taught = lesson(task)
+    told = taught.texts(np.random.default_rng(1), 9, hard=True, thoughts=0)
+    for branch in told.branches:
+        answers = branch[..., -1]
+        assert answers.shape[1] == taught.facts.m
+        assert all(len(set(row)) == taught.facts.m for row in answers.tolist())
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_questions_in_a_tree_get_what_each_gets_behind_the_facts_alone(stack: str) -> None:
+    pupil = reader(msgspec.structs.replace(SMALL, architecture=stack))
+    told = pupil.words.texts(np.random.default_rng(2), 2, hard=True)
+    trunk, branches = pupil.words.layout
+    mix, read = along(trunk, [(b.questions, b.seen) for b in branches]), torch.as_tensor(told.read)
+    tree = pupil.model.read(pupil.model.through(pupil.model.embedded(read), mix))
+    at = trunk
+    for branch, words in zip(branches, told.branches, strict=True):
+        for question in range(branch.questions):
+            plain = np.concatenate([told.trunk, words[:, question, :-1]], 1)
+            logits = pupil.model.logits(torch.as_tensor(plain))
+            torch.testing.assert_close(tree[:, at : at + branch.seen], logits[:, trunk:], atol=1e-5, rtol=0)
+            torch.testing.assert_close(tree[:, :trunk], logits[:, :trunk], atol=1e-5, rtol=0)
+            at += branch.seen
+    assert at == read.shape[1]
+
+
+def test_the_words_that_count_are_the_answers_and_the_hops_are_asked_at_the_question_marks() -> None:
+    taught = lesson("facts(m=3,n1=2,n2=1)")
+    batch, weights = taught.batch(np.random.default_rng(3), 1, hard=True), taught.weights
+    facts = said(taught, batch.tokens[0, : taught.layout[0]])
+    born = dict(re.findall(r"(\w+) was born in (\w+) \.", facts))
+    counted = weights > weights.min()
+    runs = [
+        [i for _, i in run]
+        for key, run in groupby(zip(counted, range(len(counted)), strict=True), lambda x: x[0])
+        if key
+    ]
+    answers, thoughts = [run for run in runs if len(run) == 1], [run for run in runs if len(run) > 1]
+    assert len(answers) == 5 * 3 and len(thoughts) == 2
+    before = [taught.vocabulary[batch.tokens[0, batch.due[run[0]]]] for run in (*answers, *thoughts)]
+    assert before == ["?"] * len(answers) + ["First"] * len(thoughts)
+    assert all(taught.vocabulary[batch.labels[0, run[-1]]] == "." for run in thoughts)
+    assert weights[[run[0] for run in answers]].sum() == pytest.approx(0.5 * 5)
+    assert batch.hops is not None
+    asked = np.flatnonzero(batch.hops[0, :, 0] != NOT_DUE)
+    assert len(asked) == 2 * 3
+    for i in asked:
+        words = said(taught, batch.tokens[0, : batch.due[i] + 1])
+        person = re.search(r"city where (\w+) was born (?:lived )?\?$", words)
+        assert person and born[person[1]] == taught.vocabulary[batch.hops[0, i, 0]]
+
+
+def test_a_chain_of_thought_is_written_word_by_word_and_not_read_from_the_solution() -> None:
+    pupil = reader()
+    told = pupil.words.texts(np.random.default_rng(4), 2, hard=True)
+    branch = pupil.words.layout[1][-1]
+    written = pupil.write(told, 5)
+    told.branches[-1][..., branch.question :] = 0
+    assert (pupil.write(told, 5) == written).all()
+    for text, question in np.ndindex(2, branch.questions):
+        words = [*told.trunk[text], *told.branches[-1][text, question, : branch.question]]
+        for word in written[text, question]:
+            words.append(int(pupil.model.logits(torch.tensor(words))[-1].argmax()))
+            assert words[-1] == word
+    number = pupil.words.number
+    mayor, city, dot = number["Omar"], number["Oslo"], number["."]
+    assert pupil.named(np.array([[mayor, city, dot], [city, dot, dot]])).tolist() == [mayor, NOT_DUE]
+
+
+def test_a_model_that_gives_one_answer_is_judged_at_one_in_m(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it says: right once in m, or never."""
+    pupil = reader()
+    monkeypatch.setattr(
+        WordPupil,
+        "replies",
+        lambda self, texts: [np.broadcast_to(b[:, :1, -1], b.shape[:2]) for b in texts.branches],
+    )
+    assert pupil.by_kind(np.random.default_rng(5), 30) == pytest.approx([1 / 3] * 3)
+
+
+def test_a_run_is_repeated_to_the_digit_and_resumed_where_it_was_killed(tmp_path: Path) -> None:
+    first, _ = run(SMALL)
+    assert list(first.shifts) == ["hop 1 alone", "hop 2 alone", "chain of thought"]
+    specs = [SMALL, msgspec.structs.replace(SMALL, seed=1)]
+    sweep(specs[:1], tmp_path, local(1), False, lambda ended: None)
+    before = (tmp_path / f"{SMALL.digest}.json").stat().st_mtime_ns
+    sweep(specs, tmp_path, local(1), False, lambda ended: None)
+    assert (tmp_path / f"{SMALL.digest}.json").stat().st_mtime_ns == before, "what is there is not run again"
+    again = {one.digest: one for one in results(tmp_path)}
+    assert again.keys() == {spec.digest for spec in specs}
+    assert again[SMALL.digest].measurement == first.measurement and again[SMALL.digest].shifts == first.shifts
+
+
+def test_a_failure_counts_only_behind_its_gates() -> None:
+    full = ExperimentCell(
+        "full", SMALL.task, f"2*{FULL}", 1, "", None, ("random",), 2, settings={"words": True}
+    )
+    less = ExperimentCell(
+        "less", SMALL.task, SMALL.architecture, 2, "", "full", ("random",), 2, settings={"words": True}
+    )
+    toy = Experiment(
+        "toy", (Finding("a"),), "b", "x", (full, less), (full, less), (full, less), gates=("hop 1 alone",)
+    )
+    base, _ = run(SMALL)
+
+    def outcome(*gates: float) -> Outcome:
+        kept = {}
+        for cell, accuracy, shares in ((full, 1.0, (1.0, 1.0)), (less, 0.3, gates)):
+            for spec, share in zip(cell.specs(), shares, strict=True):
+                measured = replace(base.measurement, accuracy=accuracy, steps=spec.steps, start="random")
+                kept[spec.digest] = msgspec.structs.replace(
+                    base, digest=spec.digest, spec=spec, measurement=measured, shifts={"hop 1 alone": share}
+                )
+        return {one.cell.name: one.outcome for one in judged(toy, "quick", kept)}["less"]
+
+    assert outcome(0.96, 0.95) is Outcome.NOT_LEARNED
+    assert outcome(0.96, 0.94) is Outcome.NO_STATEMENT
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"task": "index(n=4,S=3)"}, "only facts of two hops or more"),
+        ({"task": "facts(m=4)"}, "only facts of two hops or more"),
+        ({"thought": True}, "without thought"),
+        ({"architecture": "softmax(h=1,d=4,p=3)"}, "leave out p"),
+    ],
+)
+def test_what_is_no_language_model_is_refused(change: dict[str, object], told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        lesson_of(msgspec.structs.replace(SMALL, **change))
