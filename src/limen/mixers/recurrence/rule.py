@@ -61,10 +61,6 @@ class Tokens(NamedTuple):
         """The tokens with a function applied to every part that is not None."""
         return Tokens(*(None if part is None else of(part) for part in self))  # type: ignore[arg-type]
 
-    def at(self, t: int) -> Tokens:
-        """Token t alone."""
-        return self.each(lambda part: part[..., t : t + 1, :])
-
 
 class Chunks(NamedTuple):
     """Each chunk as a linear map: (y, S') = (M, N)v + (Q, Φ)S; Φ is a number where nothing is erased."""
@@ -209,13 +205,14 @@ def _doubled(blocks: RuleBlocks) -> RuleBlocks:
 
 
 def _stepping(tokens: Tokens) -> torch.Tensor:
-    """One token at a time."""
+    """One token at a time.  Parts are split once: the gradient of a slice would be as long as the text."""
+    assert tokens.g is not None
     S, y = torch.zeros_like(tokens.k[..., :1, :].mT * tokens.v[..., :1, :]), []
-    for t in range(tokens.v.shape[-2]):
-        q, k, v, β, g, e, r = tokens.at(t)
-        assert g is not None
-        faded = g.exp().mT * S
-        if e is not None and r is not None:
+    absent = [None] * tokens.v.shape[-2]
+    parts = (absent if part is None else part.split(1, -2) for part in tokens._replace(g=tokens.g.exp()))
+    for q, k, v, β, α, e, r in zip(*parts, strict=True):
+        faded = α.mT * S
+        if e is not None:
             S = faded - r.mT @ (e @ S) + k.mT @ v
         elif β is not None:
             S = faded + β * k.mT @ (v - k @ faded)
