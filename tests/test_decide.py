@@ -223,6 +223,19 @@ def test_layers_of_other_mixers_do_not_hide_a_construction(stack: str) -> None:
     assert found.answer is Answer.CAN and "composition_by_stack" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("task", "stack", "said"),
+    [
+        ("two_sum(n=8,M=9)", "top_k(h=2,d=64,k=9,d_i=64)", "k=1,d_i=8), with exactly k=1; this"),
+        ("equality(n=8)", "2*top_k(h=1,d=64,k=5,d_i=64)", "d_i=1), with exactly k=1, in this order; this"),
+        ("eva(n=8)", "linear(h=1,d=64,phi=relu)", "p=1), with exactly phi=identity, normalise=false; this"),
+        ("two_sum(n=8,M=9)", "top_k(h=2,d=64,k=1,d_i=2)", "k=1,d_i=8); this"),  # too small, and no more
+    ],
+)
+def test_a_size_that_must_be_met_exactly_is_not_called_a_least_one(task: str, stack: str, said: str) -> None:
+    assert any(said in remark for remark in verdict(task, stack).remarks)
+
+
 def test_a_folder_is_checked_whole_and_its_worst_certificate_is_its_exit_code(tmp_path: Path) -> None:
     for i, n in enumerate((488, 600)):
         save = ("--save", str(tmp_path / str(i) / "certificate.json"))

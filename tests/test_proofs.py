@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 import subprocess
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,9 +23,11 @@ from limen.core.certificate import Bound
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
+from limen.core.verdict import Answer
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tables.columns import COLUMNS
+from limen.tables.evidence import decided_at
 from limen.tables.rows import ROWS
 from limen.theorems import Case
 
@@ -74,6 +78,29 @@ CELLS = [
 @pytest.mark.parametrize(("row", "column", "task"), CELLS)
 def test_a_cell_of_the_table_has_a_proof_that_computes(row: str, column: str, task: str) -> None:
     proof(task or COLUMNS[column].at[0], ROWS[row].text, ROWS[row].steps)
+
+
+@pytest.mark.long
+def test_all_cells_that_say_cannot_have_a_proof_but_those_that_the_pages_name() -> None:
+    """Those of c-gram and of nearest neighbour by blocks are proved in prose; the pages give the numbers."""
+    answers: Counter[Answer] = Counter()
+    in_prose = set()
+    for row, column in product(ROWS.values(), COLUMNS.values()):
+        verdict = decided_at(row, column).verdict
+        answers[verdict.answer] += 1
+        bound = verdict.evidence and verdict.evidence.certificate
+        if (
+            verdict.answer is Answer.CANNOT
+            and isinstance(bound, Bound)
+            and isinstance(claimed(bound), NoStatement)
+        ):
+            in_prose.add((row.id, column.id))
+    assert in_prose - {("block_sparse", "nearest_neighbor")} == {at for at in in_prose if at[1] == "cgram"}
+    cannot, coq_has = answers[Answer.CANNOT], answers[Answer.CANNOT] - len(in_prose)
+    trust, proofs = ((PROOFS.parent / name).read_text() for name in ("docs/trust.md", "proofs/README.md"))
+    cells = f"{answers.total()} cells, {answers[Answer.CAN]} CAN and {cannot} CANNOT"
+    assert f"{cells}. Coq has checked a proof of {coq_has} of the CANNOT" in trust
+    assert f"Of the {cannot} CANNOT cells of `limen table` {coq_has} carry a proof" in proofs
 
 
 # ------------------------------------------------ Python's numbers and Coq's: the same verdict

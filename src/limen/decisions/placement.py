@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import limen_check
 from limen.core.architecture import AffineEnd, Architecture, Layer, Part
@@ -19,6 +20,7 @@ from limen.core.kernel import Accepted, Files, accept
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision
 from limen.core.quantities import plural
+from limen.core.text import word
 from limen.core.verdict import Argued
 from limen.errors import BadInput, counted
 from limen.mixers.gated_softmax import GatedSoftmax
@@ -30,7 +32,8 @@ from limen.model.model import Frame
 from limen.model.readout import Affine, Binary
 
 _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at most so many bits per number
-_MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; h is counted
+_MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros
+_COUNTED = ("h", "kv_heads")  # heads, which several parts share out
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
 _KEPT, _FRAMES = 32, 256  # constructions whose files, and whose frames, are remembered: a design has 60 kinds
 _LOOKED_AT = 2**24  # weights that the kernel is asked about: some seconds
@@ -53,9 +56,25 @@ def _lacking(needed: Architecture, there: Architecture) -> str:
     wanted, given = ({type(part.mixer) for layer in layers for part in layer.parts} for layers in stacks)
     latent = Softmax in wanted and Mla in given
     room = " (in mla: keys of d_k - d_r, and a latent of h(d_k + d) for the heads used)" if latent else ""
+    room += _exactly(needed, there)
     if len(needed.layers) == 1:
         return f"needs a layer at least as large as {needed}{room}; this stack has none"
     return f"needs layers at least as large as {needed}{room}, in this order; this stack does not have them"
+
+
+def _exactly(needed: Architecture, there: Architecture) -> str:
+    """The sizes that a layer of the same kind may not exceed either, where some layer has another one."""
+    wanted, given = (
+        [part.mixer for layer in stack.layers for part in layer.parts] for stack in (needed, there)
+    )
+    alike = [(want, have) for want in wanted for have in given if type(want) is type(have)]
+    others = {
+        f"{f.name}={word(_size(want, f.name))}": None
+        for want, have in alike
+        for f in fields(want)
+        if f.name not in _COUNTED and _fixed(want, f.name) and not _enough(want, have, f.name)
+    }
+    return f", with exactly {', '.join(others)}" if others else ""
 
 
 def offer(construction: Construction, architecture: Architecture, steps: int) -> Offer | str:
@@ -256,10 +275,9 @@ def _within(want: Part, part: Part) -> bool:
         return False
     if want.p is not None and want.p > (part.p or 16):
         return False
-    counted_heads = ("h", "kv_heads")
     if getattr(want.mixer, "group", 1) > getattr(mixer, "group", 1):
         return False
-    return all(_enough(want.mixer, mixer, f.name) for f in fields(want.mixer) if f.name not in counted_heads)
+    return all(_enough(want.mixer, mixer, f.name) for f in fields(want.mixer) if f.name not in _COUNTED)
 
 
 def _plain(mixer: Mixer) -> Mixer:
@@ -278,12 +296,17 @@ def _sets(mixer: Mixer) -> int:
 
 
 def _enough(want: Mixer, have: Mixer, name: str) -> bool:
-    least, size = getattr(want, name), getattr(have, name)
-    if name == "d_k":
-        least, size = getattr(want, "key_size", 0), getattr(have, "key_size", 0)
-        phi = getattr(want, "phi", None)
-        if phi is not None and phi.name not in _ZERO_AT_ZERO:
-            return bool(least == size)
-    if name in _MAY_GROW and least is not None and size is not None:
+    least, size = _size(want, name), _size(have, name)
+    if not _fixed(want, name) and least is not None and size is not None:
         return bool(least <= size)
     return bool(least == size)
+
+
+def _fixed(want: Mixer, name: str) -> bool:
+    """Whether a layer must have this very size, since zeros cannot fill up a larger one."""
+    phi = getattr(want, "phi", None)
+    return name not in _MAY_GROW or (name == "d_k" and phi is not None and phi.name not in _ZERO_AT_ZERO)
+
+
+def _size(mixer: Mixer, name: str) -> Any:
+    return getattr(mixer, "key_size", 0) if name == "d_k" else getattr(mixer, name)

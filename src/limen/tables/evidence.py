@@ -58,7 +58,7 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
     """The cell with all its evidence, or an error if some of it does not hold."""
     start = time.perf_counter()
     test_of(column)
-    decided = _decided(row, column)
+    decided = decided_at(row, column)
     if decided.verdict.answer is Answer.CANNOT:
         made = _cannot(row, column, decided)
     elif decided.verdict.answer is Answer.CAN:
@@ -94,7 +94,7 @@ def test_of(column: Column) -> None:
         )
 
 
-def _decided(row: Row, column: Column) -> Decided:
+def decided_at(row: Row, column: Column) -> Decided:
     """The verdict at the first size that is decided; else argued; else where CANNOT begins; else OPEN."""
     first: Decided | None = None
     for text in column.at:
