@@ -62,6 +62,7 @@ class WhereReport(Report, frozen=True, kw_only=True, tag="limen/where/1"):
     task: str  # as it was asked
     size: str  # the one that grows
     over: str | None  # as it was named, if it was
+    at: int | None  # the size that was asked for beside the powers of two
     architecture: str
     steps: int
     runs: tuple[StackRun, ...]
@@ -114,6 +115,7 @@ def where(
         task=task,
         size=size,
         over=over,
+        at=at,
         architecture=str(stack),
         steps=steps,
         runs=tuple(_runs(stack)),

@@ -1,6 +1,6 @@
 // The whole table; a cell opens its evidence in its place.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { ask, live, WAY } from "./ask.js";
+import { Exact, ask, live, WAY } from "./ask.js";
 import { Bars, Command, Copy, MARK, look } from "./draw.js";
 
 // The columns one after another, once the first screen stands; a cell is drawn as soon as it is known.
@@ -59,7 +59,7 @@ export function Evidence({ start, table, s, set }) {
 
 function Certificate({ e, text, start }) {
   const [said, setSaid] = useState(null);
-  const check = () => { setSaid({ lines: ["…"] }); ask("check", null, { text: `{"certificate":${text}}`, unknown: start.unknown }).then(setSaid); };
+  const check = () => { setSaid({ lines: ["…"] }); ask("check", { certificate: new Exact(text) }, { unknown: start.unknown }).then(setSaid); };
   const save = () => { const a = document.createElement("a"); a.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); a.download = e.file.replaceAll("/", "-"); a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 1000); };
   return html`<li><span><b>${e.kind}</b> ${e.says}${said && html`<output class=${said.error ? "failed" : "held"}>${said.error ?? said.lines.join(" ")}</output>`}</span><span class="acts">
     ${e.kernel && live && html`<button class="quiet" onClick=${check}>Check again</button>`}<button class="quiet" onClick=${save}>Save</button><${Copy} text=${e.command} label="Copy" /></span></li>`;

@@ -14,6 +14,8 @@ from limen.core.catalogue import identifier, ids, lookup, summary
 from limen.core.mixer import Mixer
 from limen.core.task import Task
 from limen.core.verdict import Answer
+from limen.hf.engines import engines
+from limen.hf.gpus import gpus
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 
@@ -136,6 +138,9 @@ def start(
         "columns": [
             {"column": name, "title": COLUMNS[name].title, "asks": COLUMNS[name].asks} for name in columns
         ],
+        "unnamed": {"question": "do {task} at {n}", "size": "n", "over": "", "summary": ""},
+        "engines": engines(),
+        "gpus": list(gpus()),
         "experiments": [{"id": name, "asks": summary("experiments", name)} for name in ids("experiments")],
         "talk": TALK,
         "pair": PAIR,

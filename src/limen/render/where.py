@@ -77,6 +77,7 @@ def _drawn(report: WhereReport) -> dict[str, Any]:
         "architecture": report.architecture,
         "runs": msgspec.to_builtins(report.runs),
         "stops_at": report.stops_at,
+        "at": report.at,
         "points": [{name: getattr(point, name) for name in points} for point in report.points],
     }
 
@@ -89,7 +90,7 @@ def _says(report: WhereReport, point: SizePoint) -> str:
     elif point.verdict is Answer.CAN:
         words.append("No size was found at which it is ruled out.")
     if point.ceiling is not None and says_less_than_all(point.ceiling):
-        words.append(f"On random inputs no weights are right on more than **{percent(point.ceiling)}**.")
+        words.append(f"On random inputs at most **{percent(point.ceiling)}** of the answers are right.")
     if point.believed:
         words.append(_sentence(point.believed))
     return " ".join(filter(None, words))
@@ -97,7 +98,8 @@ def _says(report: WhereReport, point: SizePoint) -> str:
 
 def _because(point: SizePoint) -> str:
     if point.verdict is Answer.CAN:
-        return _sentence(point.reason.replace("_", " "))
+        name = (point.construction or "").partition("(")[0].replace("_", " ")
+        return _sentence(point.reason.replace(point.construction or name, name))
     if point.verdict is Answer.CANNOT:
         return f"By {(point.theorem or 'a bound on accuracy').replace('_', ' ')}."
     return _sentence(point.reason)
