@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 import re
 import socket
@@ -124,6 +125,17 @@ def slow(name: str, body: bytes) -> bytes:
         time.sleep(60)
     if name == "fail":
         raise RuntimeError("secret")
+    if name == "table":  # says which process it is, and waits for a word
+        told = Path(json.loads(body)["file"])
+        told.with_suffix(".new").write_text(str(os.getpid()))
+        told.with_suffix(".new").rename(told)
+        while told.exists():
+            time.sleep(0.01)
+    if name == "look":  # how that process is while this one is asked
+        state, process = "", Path(json.loads(body)["file"]).read_text()
+        while state != "T":
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
+            time.sleep(0.01)
     if name == "eat":
         return b"x" * 2**40
     return json.dumps({"name": name, "body": json.loads(body)}).encode()
@@ -235,6 +247,24 @@ def test_a_call_that_nobody_waits_for_is_given_up(running: PageServer) -> None:
             gone.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
             time.sleep(0.05)
     assert call(running, OK)[0] == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the state of a process is read there")
+def test_what_the_whole_table_takes_is_held_while_a_question_is_answered(tmp_path: Path) -> None:
+    told = tmp_path / "process"
+    body = json.dumps({"file": str(told)})
+    with PageServer(0, {}, slow, "json", workers=1, seconds=20.0, later=("table",)) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        with ThreadPoolExecutor(1) as threads:
+            column = threads.submit(call, made, f'{{"name":"table","body":{body}}}'.encode())
+            while not told.exists():
+                time.sleep(0.01)
+            asked = call(made, f'{{"name":"look","body":{body}}}'.encode())
+            assert json.loads(asked[1])["name"] == "look", "stopped, and the question is answered"
+            assert not column.done()
+            told.unlink()
+            assert json.loads(column.result()[1])["name"] == "table", "it goes on afterwards"
+        made.shutdown()
 
 
 def test_a_client_that_is_slow_is_cut_off(running: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
