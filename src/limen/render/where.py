@@ -8,6 +8,7 @@ import msgspec
 
 from limen.core.quantities import in_bytes, many, percent, says_less_than_all
 from limen.core.verdict import Answer
+from limen.render.learned import measured
 from limen.render.words import short
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def lines_of(report: WhereReport) -> list[str]:
         report.headline,
         *told,
         f"  {stop(report)}",
-        *(f"  {line}" for line in (*more, *report.incomplete)),
+        *(f"  {line}" for line in (*more, *map(measured, report.learned), *report.incomplete)),
     ]
 
 
@@ -65,6 +66,7 @@ def page_of(report: WhereReport) -> dict[str, Any]:
         "memory": f"adds **{per_token}** with each token",
         "bytes": [in_bytes(point.growing_bytes + point.fixed_bytes) for point in report.points],
         "after": [f"Memory after {short(point.tokens)} tokens, one sequence" for point in report.points],
+        "learned": [measured(one) for one in report.learned],
         "exactly": report.in_exact_arithmetic,
     }
     return {"says": says, "report": _drawn(report), "lines": []}
