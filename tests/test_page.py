@@ -109,6 +109,12 @@ def test_the_files_are_the_same_when_they_are_made_twice_and_nothing_in_data_end
     assert "import " not in re.sub(r'"[^"]*"|`[^`]*`', "", page.rpartition('<script type="module">')[2])
 
 
+def test_the_marks_of_open_cells_are_those_of_the_table() -> None:
+    from limen.render.table import ARGUED, BELIEVED
+
+    assert set(start()["marks"]) == {ARGUED, BELIEVED}
+
+
 def test_questions_are_written_as_the_page_writes_them() -> None:
     assert key("x", {"b": [1, "é"], "a": {"d": None, "c": True}}) == 'x {"a":{"c":true,"d":null},"b":[1,"é"]}'
     assert len({key(*question) for question in questions(["eva"], ["softmax"])}) > 20

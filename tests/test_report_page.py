@@ -13,6 +13,7 @@ from fixtures.browsing import chromium, opened
 
 from limen.page.start import start
 from limen.tables.cell import EvidenceTable
+from limen.tables.report import report as report_of
 
 SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
 AXE = Path(os.environ.get("LIMEN_AXE", "build/axe/node_modules/axe-core/axe.min.js"))  # npm axe-core
@@ -72,6 +73,13 @@ def test_the_file_is_drawn_and_a_cell_opens_in_place(
     page.locator(".known td button").nth(len(whole.cells) - 1).wait_for(state="attached")
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     assert page.evaluate(_CUT_OFF, width) == [], "nor is it cut off"
+    counts = report_of(whole).counts
+    told = page.inner_text(".legend").replace("\n", " ")
+    assert (
+        f"{counts.can} can" in told and f"{counts.cannot} cannot" in told and f" {counts.open} open" in told
+    )
+    assert f"{counts.conditional} conditional: believed impossible" in told
+    assert f"{counts.argued} argued, not checked" in told
     if width == 1440:
         for card in page.locator(".two .card").all():
             box = card.bounding_box()
@@ -317,7 +325,7 @@ def test_the_site_works_under_a_path_of_a_plain_host(browser: Any, tmp_path: Pat
         assert page.locator(".side.a .word").inner_text() == "CANNOT" and page.errors == []
         page.select_option(".side.a .who select", label="Full")
         page.wait_for_selector(".side.a .failed")
-        assert "limen serve" in page.inner_text(".side.a .failed")
+        assert "limen where; a live page does, too: limen serve" in page.inner_text(".side.a .failed")
         page.context.close()
         host.shutdown()
 

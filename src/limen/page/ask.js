@@ -36,7 +36,7 @@ async function posted(name, text, signal) {
 export async function ask(name, body, { signal, unknown } = {}) {
   const sent = canonical(body, true), key = name + " " + sent;
   if (kept.has(key)) return kept.get(key);
-  const answer = WAY === "serve" ? await posted(name, sent, signal) : (await answers())[name + " " + canonical(body)] ?? (await python?.(name, sent, signal)) ?? { error: unknown, unknown: true };
+  const answer = WAY === "serve" ? await posted(name, sent, signal) : (await answers())[name + " " + canonical(body)] ?? (await python?.(name, sent, signal)) ?? { error: unknown?.replace("{command}", name), unknown: true };
   if (!answer.error) kept.set(key, answer);
   return answer;
 }
