@@ -10,17 +10,18 @@ from fixtures.cli import limen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limen import decide
+from limen import decide, where
 from limen.commands.compare import compared
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.probes.kept import kept_copying
 from limen.probes.layers import LayersReport
 from limen.probes.saved import read_report
+from limen.render.where import page_of
 from limen.training.fit import fits
 from limen.training.judged import kept_in
 from limen.training.law import accuracy, energy
-from limen.training.learned import Learned, fitted, learned
+from limen.training.learned import Learned, fitted, learned, with_figures
 from limen.training.run import RunResult
 
 
@@ -52,6 +53,29 @@ def test_the_page_has_the_shipped_figures() -> None:
         cells = f"{one.lowest:.2f}–{one.highest:.2f} | {len(one.cells)}"
         assert f"| {one.mixer} | {keys} | {one.eta:.2f} | {cells} |" in page
     assert page.count(" points |") == len(fitted())
+
+
+@pytest.mark.parametrize(
+    ("stack", "figures"),
+    [
+        ("linear(h=1,d=16)", 1),
+        ("2*linear(h=1,d=16)", 1),
+        ("linear(h=1,d=16,p=2)", 0),
+        ("3*linear(h=1,d=16)", 0),
+        ("gated_delta(h=1,d=16)", 0),
+        ("linear(h=1,d=16),softmax", 0),
+    ],
+)
+def test_beside_growing_sizes_stand_the_figures_alone_in_their_own_words(stack: str, figures: int) -> None:
+    alone = with_figures(Architecture.parse(stack))
+    assert alone == tuple(one for one in learned(Architecture.parse(stack)) if one.inside)
+    report = where("eva", stack)
+    assert report.learned == alone and len(alone) == figures
+    told = page_of(report)["says"]
+    assert len(told["learned"]) == figures
+    for line in told["learned"]:
+        assert "not a theorem" in line and f"n = {alone[0].n90}" in line
+        assert not any(line in says for says in told["points"])
 
 
 def made(d: int, reached: float, steps: int = 800) -> RunResult:

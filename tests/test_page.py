@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 import re
 import socket
@@ -108,6 +109,12 @@ def test_the_files_are_the_same_when_they_are_made_twice_and_nothing_in_data_end
     assert "import " not in re.sub(r'"[^"]*"|`[^`]*`', "", page.rpartition('<script type="module">')[2])
 
 
+def test_the_marks_of_open_cells_are_those_of_the_table() -> None:
+    from limen.render.table import ARGUED, BELIEVED
+
+    assert set(start()["marks"]) == {ARGUED, BELIEVED}
+
+
 def test_questions_are_written_as_the_page_writes_them() -> None:
     assert key("x", {"b": [1, "é"], "a": {"d": None, "c": True}}) == 'x {"a":{"c":true,"d":null},"b":[1,"é"]}'
     assert len({key(*question) for question in questions(["eva"], ["softmax"])}) > 20
@@ -124,6 +131,17 @@ def slow(name: str, body: bytes) -> bytes:
         time.sleep(60)
     if name == "fail":
         raise RuntimeError("secret")
+    if name == "table":  # says which process it is, and waits for a word
+        told = Path(json.loads(body)["file"])
+        told.with_suffix(".new").write_text(str(os.getpid()))
+        told.with_suffix(".new").rename(told)
+        while told.exists():
+            time.sleep(0.01)
+    if name == "look":  # how that process is while this one is asked
+        state, process = "", Path(json.loads(body)["file"]).read_text()
+        while state != "T":
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
+            time.sleep(0.01)
     if name == "eat":
         return b"x" * 2**40
     return json.dumps({"name": name, "body": json.loads(body)}).encode()
@@ -235,6 +253,24 @@ def test_a_call_that_nobody_waits_for_is_given_up(running: PageServer) -> None:
             gone.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
             time.sleep(0.05)
     assert call(running, OK)[0] == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the state of a process is read there")
+def test_what_the_whole_table_takes_is_held_while_a_question_is_answered(tmp_path: Path) -> None:
+    told = tmp_path / "process"
+    body = json.dumps({"file": str(told)})
+    with PageServer(0, {}, slow, "json", workers=1, seconds=20.0, later=("table",)) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        with ThreadPoolExecutor(1) as threads:
+            column = threads.submit(call, made, f'{{"name":"table","body":{body}}}'.encode())
+            while not told.exists():
+                time.sleep(0.01)
+            asked = call(made, f'{{"name":"look","body":{body}}}'.encode())
+            assert json.loads(asked[1])["name"] == "look", "stopped, and the question is answered"
+            assert not column.done()
+            told.unlink()
+            assert json.loads(column.result()[1])["name"] == "table", "it goes on afterwards"
+        made.shutdown()
 
 
 def test_a_client_that_is_slow_is_cut_off(running: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from fixtures.browsing import chromium, opened
 
+from limen.page.start import start
 from limen.tables.cell import EvidenceTable
+from limen.tables.report import report as report_of
 
 SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
 AXE = Path(os.environ.get("LIMEN_AXE", "build/axe/node_modules/axe-core/axe.min.js"))  # npm axe-core
@@ -71,6 +73,17 @@ def test_the_file_is_drawn_and_a_cell_opens_in_place(
     page.locator(".known td button").nth(len(whole.cells) - 1).wait_for(state="attached")
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
     assert page.evaluate(_CUT_OFF, width) == [], "nor is it cut off"
+    counts = report_of(whole).counts
+    told = page.inner_text(".legend").replace("\n", " ")
+    assert (
+        f"{counts.can} can" in told and f"{counts.cannot} cannot" in told and f" {counts.open} open" in told
+    )
+    assert f"{counts.conditional} conditional: believed impossible" in told
+    assert f"{counts.argued} argued, not checked" in told
+    if width == 1440:
+        for card in page.locator(".two .card").all():
+            box = card.bounding_box()
+            assert box["y"] + box["height"] < height, "hops and memory are on the first screen"
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png")
     page.screenshot(path=SCREENSHOTS / f"{name}-whole.png", full_page=True)
@@ -161,6 +174,135 @@ def test_a_config_that_is_dropped_becomes_a_stack_and_a_certificate_is_checked(
 
 
 @pytest.mark.browser
+def test_a_panel_opened_by_its_tab_asks_first_and_every_choice_is_what_is_answered(
+    browser: Any, address: str
+) -> None:
+    page = opened(browser, address)
+    for panel in (*PANELS, *reversed(PANELS)):  # from both neighbours
+        page.click(f"#tab-{panel}")
+        if panel not in ("check", "words"):
+            page.wait_for_selector("#panel .command", timeout=60_000)
+            page.wait_for_selector("#panel .wait-line", state="detached", timeout=60_000)
+        order = page.evaluate(
+            """[...document.querySelectorAll("#panel .form,#panel .lines,#panel .command,#panel table")].map(
+                e => e.className || e.tagName)"""
+        )
+        if panel in ("design", "audit", "check", "conversation", "pair", "attention", "experiments"):
+            assert order[0] == "form", (panel, order)
+        assert panel in ("check", "words") or order[-1] == "command", (panel, order)
+        assert page.evaluate("document.querySelectorAll('#panel > *').length") == 2, "a title and one root"
+    assert "`" not in page.inner_text("#panel") and page.errors == []
+    page.click("#tab-audit")
+    for engine in start()["engines"]:
+        page.select_option("#panel [name=engine]", label=engine)
+        page.click("#panel .go")
+        page.wait_for_selector(f"#panel .command code:has-text('--engine {engine}')", timeout=60_000)
+        assert page.input_value("#panel [name=engine]") == engine
+        assert f"ngine: {engine}" in page.inner_text("#panel .lines")
+    page.select_option("#panel [name=engine]", label="default")
+    page.fill("#panel [name=gpus]", "8")
+    page.fill("#panel [name=sequences]", "3")
+    for gpu, says in (("H100", "FITS: "), ("RTX 4090", "FAILS: ")):
+        page.select_option("#panel [name=gpu]", label=gpu)
+        page.click("#panel .go")
+        page.wait_for_selector(f"#panel .fits:has-text('{says}')", timeout=60_000)
+        words = page.inner_text("#panel .command code")
+        assert "--engine" not in words and "--brief" in words and "--sequences 3" in words
+        assert gpu in words and "--gpus 8" in words
+    chosen = "#panel select"
+    page.click("#tab-experiments")
+    page.wait_for_selector("#panel .command", timeout=60_000)
+    for name in page.evaluate(f"[...document.querySelector('{chosen}').options].map(o => o.value)")[:3]:
+        page.select_option(chosen, value=name)
+        page.wait_for_selector(
+            f"#panel .command code:text-is('limen experiment show {name}')", timeout=60_000
+        )
+        assert page.input_value(chosen) == name
+    page.click("#tab-pictures")
+    page.wait_for_selector("#panel .command", timeout=60_000)
+    for task in page.evaluate(f"[...document.querySelector('{chosen}').options].map(o => o.text)"):
+        page.select_option(chosen, label=task)
+        assert page.get_attribute("#panel .chart svg", "aria-label").endswith(f": {task}")
+        assert page.locator("#panel .chart path").count() > 1 and page.input_value(chosen) == task
+    assert page.errors == []
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_whatever_stands_in_the_address_or_is_typed_is_answered_in_plain_words(
+    browser: Any, address: str
+) -> None:
+    for said, words, shown in (
+        ("n=-5", "'-5' is not a size", "look up one of -5 values"),
+        ("n=1e40", "'1e40' is not a size", "look up one of 1e40 values"),
+        ("n=99999999999999999999", "'99999999999999999999' is not a size", "99,999,999,999,999,999,999"),
+        ("task=nope", "no task named 'nope'", "do nope at 131,072"),
+        ("cell=no/where&step=-3&panel=nope", "", "look up one of 131,072 values"),
+    ):
+        page = opened(browser, f"{address}#{said}")
+        assert shown in page.inner_text("h1 .pick > span")
+        assert words in (page.inner_text(".side.a .failed") if words else ""), said
+        assert page.locator(".known").is_visible() and page.errors == []
+        page.context.close()
+    page = opened(browser, address)
+    for typed, headline in (("128k", "131,072"), ("100,000", "100,000"), ("2^30", "1,073,741,824")):
+        page.fill(".typed input", typed)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f"h1 .n:text-is('{headline}')")
+        page.wait_for_selector('body[data-ready="true"]', timeout=60_000)
+        assert page.locator(".side.a .word").inner_text() == "CANNOT"
+    page.fill(".typed input", "-7")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".side.b .failed:has-text(\"'-7' is not a size\")")
+    page.click("#tab-audit")
+    page.fill("#panel textarea", '{"model_type": "gpt_oss", "vocab_size": 9007199254740993}')
+    with page.expect_request(lambda r: r.method == "POST" and '"audit"' in r.post_data) as sent:
+        page.click("#panel .go")
+    assert '"vocab_size": 9007199254740993}' in sent.value.post_data, "not as JavaScript rounds it"
+    page.set_viewport_size({"width": 0, "height": 900})  # as in a frame that is not shown yet
+    page.wait_for_timeout(200)
+    assert page.errors == []
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_a_word_sets_the_screen_and_its_panel_and_leaves_the_stack_in_sight(
+    browser: Any, address: str
+) -> None:
+    page = opened(browser, address)
+    for begin in start()["begin"]:
+        page.click(f"nav button:text-is('{begin['word']}')")
+        page.wait_for_selector(f".side.a[aria-busy='false'] .copy[title*='{begin['set']['a'][:12]}']")
+        page.wait_for_selector('body[data-ready="true"]', timeout=60_000)
+        assert page.locator(".side.b .text").input_value() == begin["set"]["b"]
+        assert page.get_attribute(f"#tab-{begin['panel']}", "aria-selected") == "true"
+        page.wait_for_timeout(400)  # as long as a page glides
+        assert page.evaluate("scrollY") == 0 and page.locator(".asks").inner_text().startswith(begin["asks"])
+        for card in page.locator(".two .card").all():
+            box = card.bounding_box()
+            assert box["y"] + box["height"] < 900, begin["word"]
+    page.click(".asks")
+    page.wait_for_selector("#panels")
+    assert page.evaluate("scrollY") > 300 and page.errors == []
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_a_message_that_is_replayed_is_drawn_whole(browser: Any, address: str) -> None:
+    page = opened(browser, address)
+    page.click("#tab-conversation")
+    for step in range(1, 5):
+        page.click("#panel button:has-text('Step')", timeout=60_000)
+        page.wait_for_selector(f"#panel output:has-text('{step} /')")
+        arc, bubble = (page.locator(f"#panel .{name}").bounding_box() for name in ("arc.now", "bubble"))
+        assert page.evaluate("getComputedStyle(document.querySelector('.arc.now')).strokeDasharray") == "none"
+        middle = bubble["x"] + bubble["width"] / 2
+        assert arc["x"] < middle < arc["x"] + arc["width"]
+        assert bubble["y"] < arc["y"] + 5 and arc["y"] < bubble["y"] + bubble["height"]
+    page.context.close()
+
+
+@pytest.mark.browser
 def test_the_site_works_under_a_path_of_a_plain_host(browser: Any, tmp_path: Path) -> None:
     from functools import partial
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -168,7 +310,7 @@ def test_the_site_works_under_a_path_of_a_plain_host(browser: Any, tmp_path: Pat
     from limen.commands._baked import asked_beside
     from limen.files.folder import write_folder
     from limen.page.assemble import folder as files_of
-    from limen.page.start import SMALL, start
+    from limen.page.start import SMALL
 
     stacks = SMALL["Linear"], SMALL["Hybrid"]
     write_folder(tmp_path / "some/path", files_of(start(), asked_beside(["eva"], None, stacks)()).items())
@@ -183,9 +325,36 @@ def test_the_site_works_under_a_path_of_a_plain_host(browser: Any, tmp_path: Pat
         assert page.locator(".side.a .word").inner_text() == "CANNOT" and page.errors == []
         page.select_option(".side.a .who select", label="Full")
         page.wait_for_selector(".side.a .failed")
-        assert "limen serve" in page.inner_text(".side.a .failed")
+        assert "limen where; a live page does, too: limen serve" in page.inner_text(".side.a .failed")
         page.context.close()
         host.shutdown()
+
+
+@pytest.mark.browser
+def test_a_question_that_is_given_up_is_not_told_that_it_took_too_long(browser: Any, tmp_path: Path) -> None:
+    from limen.page.assemble import _bytes
+    from limen.page.server import PageServer
+    from limen.page.start import PYTHON
+
+    files = {"python.js": ("text/javascript", _bytes("python.js")), "index.html": ("text/html", b"")}
+    ended = """async ([at, says]) => {
+        window.Worker = class { postMessage() { setTimeout(() => this.onmessage({data: {ready: true}})); }
+            terminate() {} };
+        const ask = (await import(at)).python(says), told = [];
+        const question = () => { const off = new AbortController();
+            told.push(ask("decide", "{}", off.signal).then((a) => a.error, (e) => e.name)); return off; };
+        const [now, next] = [question(), question()];
+        next.abort(); now.abort(); question();
+        return Promise.all(told);
+    }"""
+    with PageServer(0, files, lambda name, body: b"{}", "json") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(f"http://{server.hosts[0]}/")
+        told = page.evaluate(ended, [f"http://{server.hosts[0]}/python.js", {**PYTHON, "seconds": 1}])
+        assert told == ["AbortError", "AbortError", PYTHON["long"]]
+        page.close()
+        server.shutdown()
 
 
 def test_importing_the_package_loads_nothing_slow() -> None:

@@ -485,7 +485,7 @@ def architecture_of(path: str) -> Architecture:
 def _started(request: Request, model_weights: ModelWeights, stated: Declared) -> tuple[Request, Dtypes]:
     """The request as an engine starts with it, and the precisions that it takes."""
     model_type = type_of(model_weights.config, model_weights.source)
-    name = request.engine or _engine_of(request, model_weights)
+    name = _engine_of(request, model_weights) if request.engine is None else request.engine
     if request.mtp and not request.draft_layers:
         request = replace(request, draft_layers=model_weights.draft_layers)
     by = engine(name).of(model_type)

@@ -113,8 +113,8 @@ def _word(parameter: Parameter, value: Any) -> list[str]:
 
 
 def _values(known: Command, body: bytes) -> dict[str, Any]:
-    """What a page sent, refused where it names a file."""
-    values = msgspec.structs.asdict(msgspec.json.decode(body, type=wire(known)))
+    """What a page sent, refused where it names a file; a large integer comes as text, as it goes."""
+    values = msgspec.structs.asdict(msgspec.json.decode(body, type=wire(known), strict=False))
     for parameter in _sent(known):
         _refuse(parameter, values)
     return values

@@ -52,7 +52,9 @@ def serve(
     from limen.page.server import PageServer
 
     try:
-        server = PageServer(port, served(), drawn, "limen.commands._warm", processes(cores), seconds)
+        server = PageServer(
+            port, served(), drawn, "limen.commands._warm", processes(cores), seconds, ("table",)
+        )
     except OSError as error:
         raise BadInput(f"port {port} of 127.0.0.1 cannot be used: {error.strerror}") from error
     address = f"http://127.0.0.1:{server.server_port}/"

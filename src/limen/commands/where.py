@@ -24,6 +24,7 @@ from limen.core.text import parse_call
 from limen.core.verdict import Answer, Verdict
 from limen.decisions.decide import decide
 from limen.errors import BadInput, unknown
+from limen.training.learned import Learned, with_figures
 
 SCALES = range(4, 27)  # the sizes are 2^k
 _LONG = 2**40  # tokens: no window ends there
@@ -62,6 +63,7 @@ class WhereReport(Report, frozen=True, kw_only=True, tag="limen/where/1"):
     task: str  # as it was asked
     size: str  # the one that grows
     over: str | None  # as it was named, if it was
+    at: int | None  # the size that was asked for beside the powers of two
     architecture: str
     steps: int
     runs: tuple[StackRun, ...]
@@ -70,6 +72,7 @@ class WhereReport(Report, frozen=True, kw_only=True, tag="limen/where/1"):
     stops_below: int | None
     bytes_per_token: int  # kept for each token of a long text
     in_exact_arithmetic: str | None  # what would be ruled out if the readout were affine
+    learned: tuple[Learned, ...]  # what trained models did, where there is a figure; no verdict uses it
     incomplete: tuple[str, ...]  # what was left out, since a package is not installed
 
     @property
@@ -114,6 +117,7 @@ def where(
         task=task,
         size=size,
         over=over,
+        at=at,
         architecture=str(stack),
         steps=steps,
         runs=tuple(_runs(stack)),
@@ -122,6 +126,7 @@ def where(
         stops_below=stops and stops.below,
         bytes_per_token=sum(kept_bytes(stack, _LONG)[:2]) - sum(kept_bytes(stack, _LONG - 1)[:2]),
         in_exact_arithmetic=verdicts[-1][2].in_exact_arithmetic,
+        learned=with_figures(stack) if not steps else (),
         incomplete=tuple(dict.fromkeys(line for *_, verdict in verdicts for line in verdict.incomplete)),
     )
 

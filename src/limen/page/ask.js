@@ -7,12 +7,18 @@ let stored = null; // the answers that came with the page, once they are loaded
 let python = null; // asks Python in the page, where the site has it
 export let live = WAY === "serve"; // whether a question that nobody has asked before is answered
 
+// JSON that is sent as it was typed: JavaScript would round its integers, and take 1.0 for 1.
+export class Exact { constructor(text) { this.text = text; this.value = JSON.parse(text); } }
+// A size that was typed: a number where JavaScript holds it, otherwise the text, which Python reads or refuses.
+export const sized = (text) => (/^[1-9][0-9]{0,14}$/.test(text) ? +text : text);
+
 // The same text for the same body, whatever the order of its keys; Python writes it alike.
-const canonical = (x) =>
-  x && typeof x === "object" && !Array.isArray(x)
-    ? "{" + Object.keys(x).sort().map((k) => JSON.stringify(k) + ":" + canonical(x[k])).join(",") + "}"
-    : Array.isArray(x) ? "[" + x.map(canonical).join(",") + "]" : JSON.stringify(x);
-const keyOf = (name, body) => name + " " + canonical(body);
+const canonical = (x, sent) =>
+  x instanceof Exact ? (sent ? x.text : canonical(x.value))
+    : x && typeof x === "object" && !Array.isArray(x)
+    ? "{" + Object.keys(x).sort().map((k) => JSON.stringify(k) + ":" + canonical(x[k], sent)).join(",") + "}"
+    : Array.isArray(x) ? "[" + x.map((one) => canonical(one, sent)).join(",") + "]" : JSON.stringify(x);
+const keyOf = (name, body) => name + " " + canonical(body, true);
 
 const inside = (id) => JSON.parse(document.getElementById(id).textContent);
 const fetched = (file) => fetch(file).then((r) => r.json());
@@ -27,12 +33,10 @@ async function posted(name, text, signal) {
   const sent = await fetch("call", { method: "POST", signal, headers: { "content-type": "application/json" }, body: `{"name":${JSON.stringify(name)},"body":${text}}` });
   return sent.json().catch(() => ({ error: `${sent.status} ${sent.statusText}` }));
 }
-// `text`: the body as it is sent, where JavaScript would round its integers.
-export async function ask(name, body, { signal, text, unknown } = {}) {
-  const key = text ? name + " " + text : keyOf(name, body);
+export async function ask(name, body, { signal, unknown } = {}) {
+  const sent = canonical(body, true), key = name + " " + sent;
   if (kept.has(key)) return kept.get(key);
-  const sent = text ?? canonical(body);
-  const answer = WAY === "serve" ? await posted(name, sent, signal) : (await answers())[key] ?? (await python?.(name, sent, signal)) ?? { error: unknown, unknown: true };
+  const answer = WAY === "serve" ? await posted(name, sent, signal) : (await answers())[name + " " + canonical(body)] ?? (await python?.(name, sent, signal)) ?? { error: unknown?.replace("{command}", name), unknown: true };
   if (!answer.error) kept.set(key, answer);
   return answer;
 }

@@ -12,8 +12,8 @@ export function Attention({ start }) {
     setAsked(body);
   };
   const typed = r && !answer.pending ? r.tokens.join(" ") : asked.tokens ?? "";
-  return html`<form class="form" onSubmit=${send}><label class="wide">task<input name="task" class="mono" defaultValue=${asked.task} spellcheck="false" /></label>
+  return html`<div><form class="form" onSubmit=${send}><label class="wide">task<input name="task" class="mono" defaultValue=${asked.task} spellcheck="false" /></label>
       <label class="wide">input, as token ids<input name="tokens" key=${typed} class="mono" defaultValue=${typed} spellcheck="false" inputmode="numeric" /></label><button class="go">Look</button></form>
     <p class="lead">The weights of a construction that the catalogue writes down for this task: rows look at columns. The last row is the token that answers.</p>
-    <${Failed} answer=${answer} /><${Picture} answer=${answer} says=${answer.lines?.join(". ")} /><${Lines} answer=${answer} /><${Command} text=${answer.command} />`;
+    <${Failed} answer=${answer} /><${Picture} answer=${answer} says=${answer.lines?.join(". ")} /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
 }

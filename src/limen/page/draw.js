@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 const plain = new Intl.NumberFormat("en-US");
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-export const number = (n) => (typeof n === "string" ? plain.format(BigInt(n)) : plain.format(n));
+export const number = (n) => (typeof n !== "string" ? plain.format(n) : /^[0-9]+$/.test(n) ? plain.format(BigInt(n)) : n);
 export const short = (n) => (n >= 2 ** 30 ? n / 2 ** 30 + "G" : n >= 2 ** 20 ? n / 2 ** 20 + "M" : n >= 1024 ? n / 1024 + "k" : "" + n);
 export const bytes = (b) => { let i = 0; while (b >= 1024 && i < UNITS.length - 1) { b /= 1024; i++; } return (i ? b.toPrecision(3) : b) + " " + UNITS[i]; };
 export const percent = (x) => (100 * x).toFixed(0) + " %";
@@ -21,11 +21,12 @@ export const Bars = ({ needs, has }) => {
   return html`<dl class="sides">${row("needs", "needs", needs)}${row("holds", "has", has)}</dl>`;
 };
 
-export function Copy({ text, label = "Copy as command" }) {
+// `bare`: its words are read aloud, and only its picture is seen.
+export function Copy({ text, label = "Copy as command", bare }) {
   const [done, setDone] = useState(false);
   if (!text) return null;
   const copy = () => navigator.clipboard?.writeText(text).then(() => { setDone(true); setTimeout(() => setDone(false), 1600); });
-  return html`<button class="copy" onClick=${copy} title=${text}><svg viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z" /></svg><span aria-live="polite">${done ? "Copied" : label}</span></button>`;
+  return html`<button class="copy" onClick=${copy} title=${text}><svg viewBox="0 0 16 16" aria-hidden="true"><path d="M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z" /></svg><span aria-live="polite" class=${bare && !done ? "vh" : ""}>${done ? "Copied" : label}</span></button>`;
 }
 export const Command = ({ text }) => (text ? html`<div class="command"><code>${text}</code><${Copy} text=${text} label="Copy" /></div>` : null);
 
@@ -45,10 +46,11 @@ export function Pop({ name, label, cls = "", children, panel = "", ...more }) {
     ${open && html`<div class=${"pop " + panel} role="group" aria-label=${name}>${children(shut)}</div>`}</span>`;
 }
 
-// Width of an element, followed.
+// Width of an element, followed; what is not drawn yet has none.
+const NARROWEST = 240;
 export function useWidth(first) {
   const box = useRef(), [width, setWidth] = useState(first);
-  useEffect(() => { const seen = new ResizeObserver(([e]) => setWidth(e.contentRect.width)); seen.observe(box.current); return () => seen.disconnect(); }, []);
+  useEffect(() => { const seen = new ResizeObserver(([e]) => setWidth(Math.max(NARROWEST, e.contentRect.width))); seen.observe(box.current); return () => seen.disconnect(); }, []);
   return [box, width];
 }
 export const Failed = ({ answer }) => (answer?.error ? html`<p class="failed" role="alert">${answer.error}</p>` : null);

@@ -1,6 +1,6 @@
 // The whole table; a cell opens its evidence in its place.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { ask, live, WAY } from "./ask.js";
+import { Exact, ask, live, WAY } from "./ask.js";
 import { Bars, Command, Copy, MARK, look } from "./draw.js";
 
 // The columns one after another, once the first screen stands; a cell is drawn as soon as it is known.
@@ -22,7 +22,7 @@ export function useTable(start, ready) {
 }
 
 export function Known({ start, table, s, set, task }) {
-  const whole = s.whole ?? false, cells = Object.values(table.cells), count = (v) => cells.filter((c) => c.verdict === v).length;
+  const whole = s.whole ?? false, cells = Object.values(table.cells), count = (v) => cells.filter((c) => c.verdict === v && !start.marks[c.mark]).length, marked = (m) => cells.filter((c) => c.mark === m).length;
   const columns = start.columns.filter((c) => WAY === "serve" || cells.some((x) => x.column === c.column)), rows = start.rows.filter((r) => WAY === "serve" || cells.some((x) => x.row === r.row));
   const shown = columns.some((c) => c.column === task.id) ? task.id : columns[0]?.column;
   const open = (row, column) => set({ cell: `${row}/${column}` });
@@ -32,7 +32,7 @@ export function Known({ start, table, s, set, task }) {
     <div class=${"scroll" + (whole ? " whole" : "")} tabindex="0" role="region" aria-label="Stacks by tasks"><table><thead><tr><th scope="col"><span class="vh">Stack</span></th>${columns.map((c) => html`<th scope="col" class=${c.column === task.id ? "on" : ""} title=${c.asks}><span>${c.title}</span></th>`)}</tr></thead>
     <tbody>${rows.map((r) => html`<tr><th scope="row" title=${r.architecture} class=${r.architecture === s.a || r.architecture === s.b ? "on" : ""}>${r.name}</th>${columns.map((c) => { const x = table.cells[`${r.row}/${c.column}`]; return html`<td>${x ? html`<button id=${"at-" + r.row + "-" + c.column} class=${"c-" + x.verdict + (x.mark === "∎" ? " coq" : "") + (c.column === task.id ? " col" : "")} aria-label=${`${r.name}, ${c.title}: ${x.badge}${x.mark === "∎" ? ", proved in Coq" : ""}`} onClick=${() => open(r.row, c.column)}>${MARK[x.verdict]}${x.mark && x.mark !== "∎" && html`<sup>${x.mark}</sup>`}</button>` : html`<i class="wait"></i>`}</td>`; })}</tr>`)}</tbody></table></div>
     <ul class=${"list" + (whole ? " whole" : "")} aria-label="Stacks on one task"><li class="which">${columns.find((c) => c.column === shown)?.asks}</li>${rows.map((r) => { const x = table.cells[`${r.row}/${shown}`]; return html`<li>${x ? html`<button id=${"in-" + r.row + "-" + shown} onClick=${() => open(r.row, shown)}><em class=${"c-" + x.verdict}>${MARK[x.verdict]}</em><span>${r.name}</span><small>${x.badge}</small></button>` : html`<span class="wait"></span>`}</li>`; })}</ul>
-    <div class="legend"><span><em class="c-can">${MARK.can}</em>${count("can")} can</span><span><em class="c-cannot">${MARK.cannot}</em>${count("cannot")} cannot</span><span><em class="c-cannot coq">${MARK.cannot}</em>proved in Coq</span><span><em class="c-open">${MARK.open}</em>${count("open")} open</span>${cells.some((c) => c.mark === "ᵃ") && html`<span>ᵃ argued, not checked</span>`}${cells.some((c) => c.mark === "ᶜ") && html`<span>ᶜ believed impossible</span>`}</div></section>`;
+    <div class="legend"><span><em class="c-can">${MARK.can}</em>${count("can")} can</span><span><em class="c-cannot">${MARK.cannot}</em>${count("cannot")} cannot</span><span><em class="c-cannot coq">${MARK.cannot}</em>proved in Coq</span><span><em class="c-open">${MARK.open}</em>${count("open")} open</span>${Object.keys(start.marks).map((m) => marked(m) > 0 && html`<span><b>${m}</b>${marked(m)} ${start.marks[m]}</span>`)}</div></section>`;
 }
 
 export function Twin({ pair }) {
@@ -59,7 +59,7 @@ export function Evidence({ start, table, s, set }) {
 
 function Certificate({ e, text, start }) {
   const [said, setSaid] = useState(null);
-  const check = () => { setSaid({ lines: ["…"] }); ask("check", null, { text: `{"certificate":${text}}`, unknown: start.unknown }).then(setSaid); };
+  const check = () => { setSaid({ lines: ["…"] }); ask("check", { certificate: new Exact(text) }, { unknown: start.unknown }).then(setSaid); };
   const save = () => { const a = document.createElement("a"); a.href = URL.createObjectURL(new Blob([text], { type: "application/json" })); a.download = e.file.replaceAll("/", "-"); a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 1000); };
   return html`<li><span><b>${e.kind}</b> ${e.says}${said && html`<output class=${said.error ? "failed" : "held"}>${said.error ?? said.lines.join(" ")}</output>`}</span><span class="acts">
     ${e.kernel && live && html`<button class="quiet" onClick=${check}>Check again</button>`}<button class="quiet" onClick=${save}>Save</button><${Copy} text=${e.command} label="Copy" /></span></li>`;

@@ -1,57 +1,57 @@
-// The panels below the first screen; each says its command.
+// The panels below the first screen, each one element; each says its command.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { ask, useAnswer } from "./ask.js";
+import { Exact, ask, sized, useAnswer } from "./ask.js";
 import { Command, Failed, Lines, MARK, Picture, bytes, number, percent, short, useWidth } from "./draw.js";
 import { Attention } from "./attention.js";
 import { Conversation, Pair } from "./talk.js";
 
-const ENGINES = ["minimal", "transformers", "vllm", "sglang", "llamacpp", "mlx"];
 const Wait = ({ answer }) => (answer.pending && !answer.error ? html`<p class="wait-line" role="status">…</p>` : null);
 
 function Design({ start }) {
   const [asked, setAsked] = useState(start.wish), answer = useAnswer("design", asked, start.unknown);
-  const send = (e) => { e.preventDefault(); const f = new FormData(e.target); setAsked({ tasks: f.get("tasks").split(";").map((t) => t.trim()).filter(Boolean), context: +f.get("context"), layers: +f.get("layers"), width: +f.get("width") }); };
-  return html`<form class="form" onSubmit=${send}><label class="wide">tasks that it must do, with ; between them<input name="tasks" class="mono" defaultValue=${asked.tasks.join("; ")} spellcheck="false" /></label><label>context<input name="context" type="number" min="1" defaultValue=${asked.context} /></label><label>layers<input name="layers" type="number" min="1" max="512" defaultValue=${asked.layers} /></label><label>width<input name="width" type="number" min="64" step="64" defaultValue=${asked.width} /></label><button class="go">Search</button></form>
-    <${Failed} answer=${answer} /><${Wait} answer=${answer} /><${Picture} answer=${answer} says="Stacks by what they keep and what they compute" /><${Lines} answer=${answer} /><${Command} text=${answer.command} />`;
+  const send = (e) => { e.preventDefault(); const f = new FormData(e.target); setAsked({ tasks: f.get("tasks").split(";").map((t) => t.trim()).filter(Boolean), ...Object.fromEntries(["context", "layers", "width"].map((k) => [k, sized(f.get(k).trim())])) }); };
+  return html`<div><form class="form" onSubmit=${send}><label class="wide">tasks that it must do, with ; between them<input name="tasks" class="mono" defaultValue=${asked.tasks.join("; ")} spellcheck="false" /></label>${["context", "layers", "width"].map((k) => html`<label>${k}<input name=${k} inputmode="numeric" required defaultValue=${asked[k]} /></label>`)}<button class="go">Search</button></form>
+    <${Failed} answer=${answer} /><${Wait} answer=${answer} /><${Picture} answer=${answer} says="Stacks by what they keep and what they compute" /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
 }
 
 function Compare({ start, s }) {
   const answer = useAnswer("compare", { architectures: [s.a, s.b] }, start.unknown), r = answer.report;
-  return html`<p class="lead">Stacks A and B of the first screen, at the same context.</p><${Failed} answer=${answer} /><${Wait} answer=${answer} />
+  return html`<div><p class="lead">Stacks A and B of the first screen, at the same context.</p><${Failed} answer=${answer} /><${Wait} answer=${answer} />
     ${r && html`<table class="plain"><thead><tr><th scope="col">${number(r.context)} tokens</th><th scope="col">A</th><th scope="col">B</th></tr></thead><tbody>
       ${[["layers", (x) => x.layers], ["keep every token", (x) => x.full_layers], ["keys and values", (x) => bytes(+x.growing_bytes)], ["state of fixed size", (x) => bytes(+x.fixed_bytes)], ["hops in one pass", (x) => x.hops], ["hops for each thinking token", (x) => x.hops_per_step]].map(([word, of]) => html`<tr><th scope="row">${word}</th>${r.stacks.map((x) => html`<td>${of(x)}</td>`)}</tr>`)}
       ${r.tasks.map((t) => html`<tr><th scope="row"><code>${t.task}</code></th>${t.answers.map((x) => html`<td title=${x.reason}><em class=${"c-" + x.verdict}>${MARK[x.verdict]}</em> ${start.verdicts[x.verdict].word}</td>`)}</tr>`)}</tbody></table>`}
-    <details><summary>In words</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} />`;
+    <details><summary>In words</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} /></div>`;
 }
 
 function Audit({ start, s, set }) {
   const [text, setText] = useState(s.dropped?.kind === "config" ? s.dropped.text : start.config), [asked, setAsked] = useState(start.audited), [wrong, setWrong] = useState("");
   useEffect(() => { if (s.dropped?.kind === "config") { setText(s.dropped.text); read(s.dropped.text, asked); } }, [s.dropped]);
   const answer = useAnswer("audit", asked, start.unknown), stack = answer.report?.architecture;
-  const read = (config, rest) => { try { const { config: _, ...more } = rest; setAsked({ ...more, config: JSON.parse(config) }); setWrong(""); } catch (e) { setWrong(String(e.message)); } };
-  const send = (e) => { e.preventDefault(); const f = new FormData(e.target), rest = { context: f.get("context").trim(), engine: f.get("engine") }; if (f.get("memory").trim()) rest.memory = f.get("memory").trim(); read(f.get("config"), rest); };
-  return html`<form class="form" onSubmit=${send}><label class="whole">config.json: paste it, or drop the file anywhere on the page<textarea name="config" class="mono" rows="7" spellcheck="false" value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>
-      <label>context<input name="context" defaultValue=${asked.context} /></label><label>engine<select name="engine">${ENGINES.map((e) => html`<option selected=${e === asked.engine}>${e}</option>`)}</select></label><label>memory<input name="memory" placeholder="80GiB" defaultValue=${asked.memory ?? ""} /></label><button class="go">Audit</button></form>
+  const read = (config, rest) => { try { const { config: _, ...more } = rest; setAsked({ ...more, config: new Exact(config) }); setWrong(""); } catch (e) { setWrong(String(e.message)); } };
+  const send = (e) => { e.preventDefault(); const f = new FormData(e.target), { config, ...rest } = Object.fromEntries([...f].map(([k, v]) => [k, v.trim()]).filter(([, v]) => v)); read(config ?? "", rest.gpu || rest.memory ? { ...rest, brief: true } : rest); };
+  return html`<div><form class="form" onSubmit=${send}><label class="whole">config.json: paste it, or drop the file anywhere on the page<textarea name="config" class="mono" rows="7" spellcheck="false" value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>
+      <label>context<input name="context" defaultValue=${asked.context} /></label><label>sequences<input name="sequences" inputmode="numeric" placeholder="1" defaultValue=${asked.sequences ?? ""} /></label><label>engine<select name="engine"><option value="">default</option>${start.engines.map((e) => html`<option value=${e} selected=${e === asked.engine}>${e}</option>`)}</select></label><label>GPU<select name="gpu"><option value="">none</option>${start.gpus.map((g) => html`<option value=${g} selected=${g === asked.gpu}>${g}</option>`)}</select></label><label>how many<input name="gpus" inputmode="numeric" placeholder="1" defaultValue=${asked.gpus ?? ""} /></label><label>or memory of each<input name="memory" placeholder="80GiB" defaultValue=${asked.memory ?? ""} /></label><button class="go">Audit</button></form>
     ${wrong && html`<p class="failed" role="alert">${wrong}</p>`}<${Failed} answer=${answer} /><${Wait} answer=${answer} />
+    ${answer.says?.fits.map((line) => html`<p class=${"fits " + (line.startsWith("FITS") ? "held" : "failed")}>${line}</p>`)}
     ${stack && html`<p class="acts">It is this stack: <code>${stack}</code> <button class="quiet" onClick=${() => set({ a: stack })}>Put it in A</button> <button class="quiet" onClick=${() => set({ b: stack })}>Put it in B</button></p>`}
-    <${Picture} answer=${answer} says="What the model keeps, and where its limits are" /><${Lines} answer=${answer} /><${Command} text=${answer.command} />`;
+    <${Picture} answer=${answer} says="What the model keeps, and where its limits are" /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
 }
 
 function Check({ start, s }) {
   const [text, setText] = useState(""), [answer, setAnswer] = useState({});
-  const check = (content) => { setText(content); setAnswer({ pending: true }); let parsed; try { parsed = JSON.parse(content); } catch (e) { return setAnswer({ error: String(e.message) }); } void parsed; ask("check", null, { text: `{"certificate":${content},"verbose":true}`, unknown: start.unknown }).then(setAnswer, (e) => setAnswer({ error: String(e) })); };
+  const check = (content) => { setText(content); setAnswer({ pending: true }); let certificate; try { certificate = new Exact(content); } catch (e) { return setAnswer({ error: String(e.message) }); } ask("check", { certificate, verbose: true }, { unknown: start.unknown }).then(setAnswer, (e) => setAnswer({ error: String(e) })); };
   useEffect(() => { if (s.dropped?.kind === "certificate") check(s.dropped.text); }, [s.dropped]);
-  return html`<form class="form" onSubmit=${(e) => { e.preventDefault(); check(text); }}><label class="whole">A certificate: paste it, or drop the file anywhere on the page<textarea class="mono" rows="8" spellcheck="false" value=${text} onInput=${(e) => setText(e.target.value)} placeholder='{"schema": "limen/certificate/2", …}'></textarea></label><button class="go" disabled=${!text.trim()}>Check it</button></form>
-    <p class="lead">The kernel derives it again, from the texts of the task and the stack alone. What is about a run of a model is checked beside the model's files, by the command.</p><${Failed} answer=${answer} /><${Wait} answer=${answer} /><${Lines} answer=${answer} /><${Command} text=${answer.command} />`;
+  return html`<div><form class="form" onSubmit=${(e) => { e.preventDefault(); check(text); }}><label class="whole">A certificate: paste it, or drop the file anywhere on the page<textarea class="mono" rows="8" spellcheck="false" value=${text} onInput=${(e) => setText(e.target.value)} placeholder='{"schema": "limen/certificate/2", …}'></textarea></label><button class="go" disabled=${!text.trim()}>Check it</button></form>
+    <p class="lead">The kernel derives it again, from the texts of the task and the stack alone. What is about a run of a model is checked beside the model's files, by the command.</p><${Failed} answer=${answer} /><${Wait} answer=${answer} /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
 }
 
 const OUTCOME = { learned: "LEARNED", not_learned: "NOT LEARNED in this budget", no_statement: "no statement" };
 function Experiments({ start, s, set }) {
   const name = s.experiment ?? "depth", answer = useAnswer("experiment show", { experiment: [name] }, start.unknown), one = answer.report?.experiments?.[0];
-  return html`<div class="form"><label class="wide">experiment<select value=${name} onChange=${(e) => set({ experiment: e.target.value })}>${start.experiments.map((x) => html`<option value=${x.id}>${x.id}: ${x.asks}</option>`)}</select></label></div><${Failed} answer=${answer} /><${Wait} answer=${answer} />
+  return html`<div><div class="form"><label class="wide">experiment<select onChange=${(e) => set({ experiment: e.target.value })}>${start.experiments.map((x) => html`<option value=${x.id} selected=${x.id === name}>${x.id}: ${x.asks}</option>`)}</select></label></div><${Failed} answer=${answer} /><${Wait} answer=${answer} />
     ${one && html`<h3>${one.title}</h3><div class="dots" role="img" aria-label="Accuracy of each cell, by seed">${one.cells.map((c) => html`<div class=${"dotrow " + c.learned}><code title=${c.cell}>${c.cell}</code><span class="rail"><i class="chance" style=${{ left: 100 * c.chance + "%" }} title=${"chance " + percent(c.chance)}></i><i class="floor" style=${{ left: 100 * c.floor + "%" }} title=${"floor " + percent(c.floor)}></i>${c.starts[c.best_start].map((v) => html`<i class="seed" style=${{ left: 100 * v + "%" }} title=${percent(v)}></i>`)}</span><b>${percent(c.mean)}</b><small>${OUTCOME[c.learned]}${c.provable ? ", proved impossible" : ""}</small></div>`)}</div>
       <div class="key"><span><i class="seed"></i>a run</span><span><i class="chance"></i>chance</span><span><i class="floor"></i>floor</span><span>0 to 100 % right, linear. Measured, never a proof.</span></div>`}
-    <details><summary>All cells, and how they were trained</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} />`;
+    <details><summary>All cells, and how they were trained</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} /></div>`;
 }
 
 const PALETTE = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
@@ -63,17 +63,18 @@ function Pictures({ start }) {
   const line = (all, f) => all.map((p, i) => (i ? "L" : "M") + x(p.n).toFixed(1) + " " + y(p[f]).toFixed(1)).join("");
   const held = rows.map((row) => points.filter((p) => p.row === row)), needed = [...new Map(held.map((l) => [line(l, "needs"), l])).keys()], groups = [...Map.groupBy?.(held, (l) => line(l, "has")) ?? held.map((l) => [line(l, "has"), [l]])];
   const builds = [...new Set(r.precision.map((p) => p.construction))], bits = [...new Set(r.precision.map((p) => p.bits))];
-  return html`<h3>Bits needed, bits held</h3><p class="lead">${answer.says.bits}</p><div class="form"><label class="wide">task<select onChange=${(e) => setTask(e.target.value)}>${tasks.map((t) => html`<option selected=${t === chosen}>${t}</option>`)}</select></label></div>
+  return html`<div><h3>Bits needed, bits held</h3><p class="lead">${answer.says.bits}</p><div class="form"><label class="wide">task<select onChange=${(e) => setTask(e.target.value)}>${tasks.map((t) => html`<option value=${t} selected=${t === chosen}>${t}</option>`)}</select></label></div>
     <div ref=${box} class="chart"><svg viewBox=${`0 0 ${w} ${top + H + 30}`} height=${top + H + 30} role="img" aria-label=${`Bits needed and held: ${chosen}`}>
       ${Array.from({ length: Math.floor(most / 3) + 1 }, (_, i) => 3 * i).map((e) => html`<g><line class="grid" x1=${L} x2=${w - R} y1=${y(10 ** e)} y2=${y(10 ** e)} /><text x=${L - 8} y=${y(10 ** e) + 4} text-anchor="end">${["1", "1 k", "1 M", "1 G", "1 T", "1 P"][e / 3]}</text></g>`)}
       ${[4, 8, 12, 16, 20, 24].map((k) => html`<text x=${x(2 ** k)} y=${top + H + 20} text-anchor="middle">${short(2 ** k)}</text>`)}
       ${needed.map((d) => html`<path class="needed" d=${d} />`)}${groups.map(([d], i) => html`<path class=${"held " + PALETTE[i % 8]} d=${d} />`)}</svg>
       <div class="key"><span><i class="needed"></i>needed</span>${groups.map(([, all], i) => html`<span><i class=${PALETTE[i % 8]}></i>${all.map((l) => l[0].row).join(", ")}</span>`)}</div></div>
     <h3>How many hops a stack can chain</h3><p class="lead">${answer.says.hops}</p><table class="plain"><thead><tr><th scope="col">Stack</th><th scope="col">Hops in one pass</th><th scope="col">More per thinking token</th></tr></thead><tbody>${r.hops.map((h) => html`<tr><th scope="row"><code>${h.strip}</code> ${h.stack}</th><td>${h.hops}</td><td>${h.per_step}</td></tr>`)}</tbody></table>
-    <h3>How little precision is enough</h3><p class="lead">${answer.says.precision}</p><div class="scroll" tabindex="0" role="region" aria-label="Accuracy by significant bits"><table class="heat"><thead><tr><th scope="col">significant bits</th>${bits.map((b) => html`<th scope="col">${b}</th>`)}</tr></thead><tbody>${builds.map((c) => html`<tr><th scope="row">${c}</th>${bits.map((b) => { const p = r.precision.find((q) => q.construction === c && q.bits === b), right = Math.round(100 * p.accuracy); return html`<td class=${(p.argued ? "argued " : "") + "h" + Math.floor(right / 25)}>${right}</td>`; })}</tr>`)}</tbody></table></div><${Command} text=${answer.command} />`;
+    <h3>How little precision is enough</h3><p class="lead">${answer.says.precision}</p><div class="scroll" tabindex="0" role="region" aria-label="Accuracy by significant bits"><table class="heat"><thead><tr><th scope="col">significant bits</th>${bits.map((b) => html`<th scope="col">${b}</th>`)}</tr></thead><tbody>${builds.map((c) => html`<tr><th scope="row">${c}</th>${bits.map((b) => { const p = r.precision.find((q) => q.construction === c && q.bits === b), right = Math.round(100 * p.accuracy); return html`<td class=${(p.argued ? "argued " : "") + "h" + Math.floor(right / 25)}>${right}</td>`; })}</tr>`)}</tbody></table></div><${Command} text=${answer.command} /></div>`;
 }
 
-const Words = ({ start }) => html`<dl class="words">${start.glossary.map(([word, meaning]) => html`<dt>${word}</dt><dd>${meaning.split("`").map((p, i) => (i % 2 ? html`<code>${p}</code>` : p))}</dd>`)}</dl>`;
+const code = (text) => text.split("`").map((part, i) => (i % 2 ? html`<code>${part}</code>` : part));
+const Words = ({ start }) => html`<dl class="words">${start.glossary.map(([word, meaning]) => html`<dt>${code(word)}</dt><dd>${code(meaning)}</dd>`)}</dl>`;
 
 export const PANELS = [
   ["design", "Design", "The cheapest stacks that no theorem rules out", Design],

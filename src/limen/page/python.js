@@ -23,6 +23,7 @@ function lane(says) {
   };
   const stop = () => { worker?.terminate(); worker = null; awake = false; clearTimeout(late); become("asleep"); };
   const fail = (error) => { const lost = [now, ...queue.splice(0)]; now = null; stop(); become("failed"); lost.forEach((one) => one?.done({ error })); };
+  const dropped = (one) => one.drop(new DOMException("nobody waits for it", "AbortError"));
   const next = () => {
     clearTimeout(late);
     now = queue.shift() ?? null;
@@ -32,15 +33,15 @@ function lane(says) {
     limit();
   };
   // The start of Python is not ended by whoever asks something else meanwhile.
-  const limit = () => { clearTimeout(late); late = setTimeout(() => give(says.long), now.left && awake ? SPARED : 1000 * says.seconds); };
-  const give = (error) => { const one = now; stop(); one.done({ error }); next(); };
+  const limit = () => { clearTimeout(late); late = setTimeout(give, now.left && awake ? SPARED : 1000 * says.seconds); };
+  const give = () => { const one = now; stop(); if (one.left) dropped(one); else one.done({ error: says.long }); next(); };
 
-  return (name, text, signal) => new Promise((done) => {
-    const one = { id: ++last, name, text, done, left: false };
+  return (name, text, signal) => new Promise((done, drop) => {
+    const one = { id: ++last, name, text, done, drop, left: false };
     signal?.addEventListener("abort", () => {
       one.left = true;
       const at = queue.indexOf(one);
-      if (at >= 0) { queue.splice(at, 1); done({ error: says.long }); }
+      if (at >= 0) { queue.splice(at, 1); dropped(one); }
       else if (now === one) limit();
     });
     queue.push(one);

@@ -1,7 +1,8 @@
 """The page, live on this machine: its files, and POST call -> a command's answer.
 
 Every call runs in a process of its own, which is ended when it takes too long, or when nobody waits for it
-any more.  A request has to name this server as its host, and to come from its own page.  Nothing is read but
+any more.  What takes all of a page's columns comes after what somebody asks: it is held while that is
+answered.  A request has to name this server as its host, and to come from its own page.  Nothing is read but
 the page's files, and nothing is written.
 """
 
@@ -9,15 +10,17 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import re
 import select
+import signal
 import socket
 import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
@@ -42,6 +45,7 @@ LARGEST = 1 << 20  # bytes of a call
 SECONDS = 120.0  # that a call may take
 _PATIENCE = 10.0  # seconds in which a request must have been sent
 _MEMORY = 8 << 30  # bytes of address space of a call
+_STOPS = hasattr(signal, "SIGSTOP")
 _CONNECTIONS, _KEPT = 64, 32 << 20  # at once; bytes of answers that are kept
 
 Answer = Callable[[str, bytes], bytes]  # a command's name, its values as JSON -> JSON
@@ -61,11 +65,14 @@ class PageServer(ThreadingHTTPServer):
         warm: str,
         workers: int = 2,
         seconds: float = SECONDS,
+        later: Container[str] = (),
     ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.files, self.answer, self.seconds = files, answer, seconds
+        self.files, self.answer, self.seconds, self.later = files, answer, seconds, later
         self._start = _processes(warm)
         self._workers, self._connections = threading.Semaphore(workers), threading.Semaphore(_CONNECTIONS)
+        self._spare = threading.Semaphore(1)  # one of `later` at a time
+        self._most, self._asked = workers, 0
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -96,16 +103,35 @@ class PageServer(ThreadingHTTPServer):
         key = name.encode() + b" " + body
         if (known := self._known(key)) is not None:
             return known
-        while not self._workers.acquire(timeout=0.1):
-            if not waits():
-                return None
-        try:  # while it waited, another may have been told the same
-            answer = self._known(key) or run(self._start, self.answer, name, body, self.seconds, waits)
-        finally:
-            self._workers.release()
+        later = name in self.later
+        places, held = (self._spare, self._full) if later else (self._workers, lambda: False)
+        with nullcontext() if later else self._asking():
+            while not places.acquire(timeout=0.1):
+                if not waits():
+                    return None
+            try:  # while it waited, another may have been told the same
+                how = self._start, self.answer, name, body, self.seconds
+                answer = self._known(key) or run(*how, waits, held)
+            finally:
+                places.release()
         if answer is not None and not answer.startswith(b'{"error"'):
             self._keep(key, answer)
         return answer
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """While somebody's question waits or is answered."""
+        with self._lock:
+            self._asked += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asked -= 1
+
+    def _full(self) -> bool:
+        """Whether questions take every worker, so that what comes later is held."""
+        return self._asked >= self._most
 
     def _known(self, key: bytes) -> bytes | None:
         """The answer as it was given before."""
@@ -123,18 +149,33 @@ class PageServer(ThreadingHTTPServer):
 
 
 def run(
-    start: Any, answer: Answer, name: str, body: bytes, seconds: float, waits: Callable[[], bool]
+    start: Any,
+    answer: Answer,
+    name: str,
+    body: bytes,
+    seconds: float,
+    waits: Callable[[], bool],
+    held: Callable[[], bool],
 ) -> bytes | None:
-    """The answer of a process that is ended after so many seconds; None if nobody waits for it any more."""
+    """The answer of a process that is ended after so many seconds; None if nobody waits for it any more.
+
+    While it is `held` the process stands still, where a system can stop one, and its time does not run.
+    """
     here, there = start.Pipe(duplex=False)
     worker = start.Process(target=_work, args=(there, answer, name, body, seconds), daemon=True)
     worker.start()
     there.close()
-    end = time.monotonic() + seconds
+    end, still = time.monotonic() + seconds, False
     try:
         while not here.poll(0.05):
             if not waits():
                 return None
+            if _STOPS and held() != still:
+                still = not still
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(worker.pid, signal.SIGSTOP if still else signal.SIGCONT)
+            if still:
+                end += 0.05
             if time.monotonic() > end:
                 return error(f"no answer in {seconds:.0f} seconds; on the command line it may take longer")
         told: bytes = here.recv_bytes()

@@ -34,14 +34,15 @@ export function Side({ which, text, set, start, answer, point, says }) {
         ${!preset && html`<option value="">Your own</option>`}
         ${groups.map((g) => html`<optgroup label=${g}>${start.presets.filter((p) => p.group === g).map((p) => html`<option value=${p.text} selected=${p === preset}>${p.name}</option>`)}</optgroup>`)}</select>
       <input class="text" key=${text} aria-label=${"Stack " + which.toUpperCase() + " as text"} spellcheck="false" autocapitalize="off" autocomplete="off" defaultValue=${text}
-        onChange=${(e) => e.target.value.trim() && set({ [which]: e.target.value.trim() })} /></div>
+        onChange=${(e) => e.target.value.trim() && set({ [which]: e.target.value.trim() })} /><${Copy} text=${answer.command} bare /></div>
     <${Chips} shape=${shape} put=${put} start=${start} kinds=${kinds} which=${which} />
     ${answer.error && html`<p class="failed" role="alert">${answer.error}</p>`}
     <div class="verdict" aria-live="polite"><b class=${"word" + ((word?.word.length ?? 0) > 8 ? " long" : "")}>${answer.error ? "–" : word?.word ?? "…"}</b><span>${answer.error ? "" : word?.under}</span></div>
     ${bits && !answer.error && html`<${Bars} needs=${point.needs} has=${point.has} />`}
     ${!answer.error && html`<p class="because">${rich(says)}</p>`}
+    ${!answer.error && answer.says?.learned?.map((line) => html`<p class="because measured">${line}.</p>`)}
     ${!answer.error && answer.says?.exactly && html`<p class="because exactly">${answer.says.exactly[0].toUpperCase() + answer.says.exactly.slice(1)}.</p>`}
-    <${Copy} text=${answer.command} /></section>`;
+    </section>`;
 }
 
 function Chips({ shape, put, start, kinds, which }) {

@@ -14,6 +14,8 @@ from limen.core.catalogue import identifier, ids, lookup, summary
 from limen.core.mixer import Mixer
 from limen.core.task import Task
 from limen.core.verdict import Answer
+from limen.hf.engines import engines
+from limen.hf.gpus import gpus
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 
@@ -81,6 +83,8 @@ AUDITED = {
     "context": "128k",
     "engine": "vllm",
 }  # its class's defaults
+# Open cells of which more is known; the table counts them apart.
+MARKS = {"ᶜ": "conditional: believed impossible", "ᵃ": "argued, not checked"}
 Question = tuple[str, Mapping[str, Any]]  # a command, and its values
 WAYS = {
     "serve": f"Live: limen {__version__} on this machine",
@@ -100,7 +104,7 @@ PYTHON = {
 }
 UNKNOWN = (
     "This copy of the page holds answers that were made before, and none to this question. "
-    "It is answered live by: limen serve"
+    "The command line answers it: limen {command}; a live page does, too: limen serve"
 )
 
 
@@ -136,6 +140,10 @@ def start(
         "columns": [
             {"column": name, "title": COLUMNS[name].title, "asks": COLUMNS[name].asks} for name in columns
         ],
+        "marks": MARKS,
+        "unnamed": {"question": "do {task} at {n}", "size": "n", "over": "", "summary": ""},
+        "engines": engines(),
+        "gpus": list(gpus()),
         "experiments": [{"id": name, "asks": summary("experiments", name)} for name in ids("experiments")],
         "talk": TALK,
         "pair": PAIR,

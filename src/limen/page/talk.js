@@ -7,8 +7,8 @@ const sum = (messages, f) => messages.reduce((all, m) => all + (m[f] ?? 0), 0);
 
 export function Conversation({ start, s, set }) {
   const [asked, setAsked] = useState(start.talk), answer = useAnswer("protocol", asked, start.unknown);
-  return html`<${Question} asked=${asked} put=${setAsked} /><${Failed} answer=${answer} />${answer.report?.messages && html`<${Replay} talk=${answer.report} lines=${answer.says.messages} key=${answer.command} step=${s.step} set=${set} />`}
-    <details><summary>The whole conversation in words</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} />`;
+  return html`<div><${Question} asked=${asked} put=${setAsked} /><${Failed} answer=${answer} />${answer.report?.messages && html`<${Replay} talk=${answer.report} lines=${answer.says.messages} key=${answer.command} step=${s.step} set=${set} />`}
+    <details><summary>The whole conversation in words</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} /></div>`;
 }
 
 const Question = ({ asked, put }) => html`<form class="form" onSubmit=${(e) => { e.preventDefault(); const f = new FormData(e.target); put({ ...asked, task: f.get("task").trim(), architecture: f.get("architecture").trim() }); }}>
@@ -27,7 +27,7 @@ function Replay({ talk, lines, step, set }) {
     <div ref=${box}><svg viewBox=${`0 0 ${W} 350`} height="350" role="img" aria-label=${lines[at]}>
       <defs><marker id="to" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="context-stroke" /></marker></defs>
       <line class="rail" x1=${r} x2=${W - r} y1=${base} y2=${base} />
-      ${scene.map((m, i) => html`<path key=${m.layer + "-" + i} class=${"arc " + m.what + (m === now ? " now" : "")} d=${arc(m)} pathLength="1" marker-end="url(#to)" stroke-width=${1.5 + Math.log2(1 + m.bits) / 4} />`)}
+      ${scene.map((m, i) => html`<path key=${m.layer + "-" + i} class=${"arc " + m.what + (m === now ? " now" : "")} d=${arc(m)} marker-end="url(#to)" stroke-width=${1.5 + Math.log2(1 + m.bits) / 4} />`)}
       ${now && html`<g class="bubble" transform=${`translate(${(X[now.sender] + X[now.receiver]) / 2} ${base - r - lift(now) * 0.78})`}><rect x="-46" y="-14" width="92" height="26" rx="13" /><text y="4" text-anchor="middle">${number(now.bits)} bits</text></g>`}
       ${P.map((p) => { const heard = told.filter((m) => m.receiver === p.name); let y = 0; return html`<g transform=${`translate(${X[p.name]} ${base})`} class=${"who" + (now?.sender === p.name ? " speaks" : "") + (now?.receiver === p.name ? " hears" : "")}><circle r=${r} /><text y="5" text-anchor="middle" class="name">${p.name}</text><text y=${r + 17} text-anchor="middle">${p.tokens} tok.</text>
         ${heard.map((m) => { const h = Math.max(2.5, (m.bits / most) * 84); y += h; return html`<rect class=${"pile " + m.what} x=${-r} width=${2 * r} y=${140 - y} height=${h - 1} rx="2"><title>${m.sender}: ${number(m.bits)} bits</title></rect>`; })}
@@ -42,8 +42,8 @@ function Replay({ talk, lines, step, set }) {
 export function Pair({ start }) {
   const [asked, setAsked] = useState(start.pair), answer = useAnswer("protocol", asked, start.unknown), r = answer.report, steps = r?.levels ? r.steps.filter((s) => s.level === r.levels.at(-1)?.level) : [];
   const c = r?.certificate, first = steps[0]?.before;
-  return html`<${Question} asked=${asked} put=${setAsked} /><${Failed} answer=${answer} />
+  return html`<div><${Question} asked=${asked} put=${setAsked} /><${Failed} answer=${answer} />
     ${steps.length > 0 && html`<div class="sieve">${[{ after: first, says: answer.says.first }, ...steps.map((s, i) => ({ ...s, says: answer.says.steps[i] }))].map((s) => html`<div><b>${number(s.after)}</b><i class=${s.what ?? ""} style=${{ width: Math.max(1.5, (100 * Math.log2(s.after + 1)) / Math.log2(first + 1)) + "%" }}></i><span>${s.says}</span></div>`)}</div>`}
     ${c && html`<div class="inputs">${[[c.left, c.right, 0], [c.right, c.left, 1]].map(([own, other, i]) => html`<div class="row"><span class="who">${"AB"[i]}</span>${[...own, ...c.suffix].map((v, j) => html`<i class=${j < own.length && v !== other[j] ? "differs" : j >= own.length ? "same" : ""}>${v}</i>`)}<em>right: <b>${r.pair[i].answer}</b></em></div>`)}</div><p class="now">${answer.says?.end}</p>`}
-    <details><summary>The proof, run, in words</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} />`;
+    <details><summary>The proof, run, in words</summary><${Lines} answer=${answer} /></details><${Command} text=${answer.command} /></div>`;
 }

@@ -242,9 +242,13 @@ def _printed(budget: BudgetReport) -> list[tuple[str, str]]:
 
 def _answer(report: AuditReport) -> list[str]:
     """By engine, by GPU, and in one line at the end."""
-    lines = [*_engines(report), *_gpus(report)]
-    verdict = [f"FAILS: {reason}" for reason in report.failures] or _fits(report)
+    lines, verdict = [*_engines(report), *_gpus(report)], answer_of(report)
     return [*(["", *lines] if lines else []), *(["", *verdict] if verdict else [])]
+
+
+def answer_of(report: AuditReport) -> list[str]:
+    """Why what was asked for fails, or that it fits; nothing where no device was named."""
+    return [f"FAILS: {reason}" for reason in report.failures] or _fits(report)
 
 
 def _fits(report: AuditReport) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from html import escape
 from math import ceil, floor, log2
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from limen.core.quantities import in_bytes
 from limen.errors import BadInput
 from limen.files.folder import ready_file, write_whole
 from limen.files.printable import printable
-from limen.render.audit import LETTERS, figures, lines_of
+from limen.render.audit import LETTERS, answer_of, figures, lines_of
 from limen.render.svg import FORMS, drawn, element, line, picture_ready, rect, save_picture, text
 from limen.render.words import short
 
@@ -59,9 +59,9 @@ def one(report: AuditReport) -> Sequence[AuditReport]:
     return (report,)
 
 
-def page_of(report: AuditReport) -> dict[str, str]:
-    """The card, for a page."""
-    return {"picture": card([report])}
+def page_of(report: AuditReport) -> dict[str, Any]:
+    """The card, for a page, and above it whether what was asked for fits."""
+    return {"picture": card([report]), "says": {"fits": answer_of(report)}}
 
 
 def several(report: AuditsReport) -> Sequence[AuditReport]:

@@ -15,7 +15,8 @@ from limen.core.quantities import ASYMPTOTIC, PRACTICAL, UNREAL, plural, power_o
 if TYPE_CHECKING:
     from limen.decisions.depths import Certified, Change, DepthReport, Stop
 
-HOPS = "Weights exist that chain so many hops, by the depth rule. A trained model may chain fewer."
+TRAINED = "A trained model may chain fewer."
+HOPS = f"Weights exist that chain so many hops, by the depth rule. {TRAINED}"
 WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 
@@ -53,10 +54,18 @@ def page_of(report: DepthReport) -> dict[str, dict[str, str]]:
     """The hops that weights chain, and where one more is ruled out; ** stands around numbers."""
     certified = report.certified
     hops = f"**{plural(report.hops, 'hop') if report.hops else 'No hop'}**, each depending on the question."
-    beyond = (
-        f"For one more no bound is known: {certified.reason}." if certified.reason else _beyond(certified)
-    )
-    return {"says": {"hops": hops, "beyond": beyond}}
+    unknown = f"For one more no bound is known: {certified.reason}." if certified.reason else ""
+    beyond, whole = unknown or _ruled_out(certified), unknown or _beyond(certified)
+    return {"says": {"hops": hops, "beyond": beyond, "whole": whole, "weights": HOPS, "trained": TRAINED}}
+
+
+def _ruled_out(certified: Certified) -> str:
+    """What `_beyond` says, in few words."""
+    many = f"{certified.hops} {'is' if certified.hops == 1 else 'are'} ruled out"
+    if certified.n is None or certified.n > PRACTICAL:
+        return f"{many}, but in no realistic context."
+    tokens = f"**{certified.n:,}** tokens"
+    return f"{many} at {tokens}; the state grows." if certified.grows else f"{many} from {tokens} on."
 
 
 def _plain(report: DepthReport) -> str:

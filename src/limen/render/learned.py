@@ -30,6 +30,11 @@ def proved(one: Learned) -> str:
     return "nothing is ruled out" if one.proved is None else f"ruled out from n = {one.proved:,}"
 
 
+def measured(one: Learned) -> str:
+    """The figure in one sentence that stands alone."""
+    return f"Random lookups among n of {one.symbols} symbols, {_KEYS[one.keys]}; {learned(one)}"
+
+
 def learned(one: Learned) -> str:
     """The fit in words that no proof uses."""
     if one.n90 is None:

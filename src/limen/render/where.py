@@ -8,6 +8,7 @@ import msgspec
 
 from limen.core.quantities import in_bytes, many, percent, says_less_than_all
 from limen.core.verdict import Answer
+from limen.render.learned import measured
 from limen.render.words import short
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def lines_of(report: WhereReport) -> list[str]:
         report.headline,
         *told,
         f"  {stop(report)}",
-        *(f"  {line}" for line in (*more, *report.incomplete)),
+        *(f"  {line}" for line in (*more, *map(measured, report.learned), *report.incomplete)),
     ]
 
 
@@ -65,6 +66,7 @@ def page_of(report: WhereReport) -> dict[str, Any]:
         "memory": f"adds **{per_token}** with each token",
         "bytes": [in_bytes(point.growing_bytes + point.fixed_bytes) for point in report.points],
         "after": [f"Memory after {short(point.tokens)} tokens, one sequence" for point in report.points],
+        "learned": [measured(one) for one in report.learned],
         "exactly": report.in_exact_arithmetic,
     }
     return {"says": says, "report": _drawn(report), "lines": []}
@@ -77,6 +79,7 @@ def _drawn(report: WhereReport) -> dict[str, Any]:
         "architecture": report.architecture,
         "runs": msgspec.to_builtins(report.runs),
         "stops_at": report.stops_at,
+        "at": report.at,
         "points": [{name: getattr(point, name) for name in points} for point in report.points],
     }
 
@@ -89,7 +92,7 @@ def _says(report: WhereReport, point: SizePoint) -> str:
     elif point.verdict is Answer.CAN:
         words.append("No size was found at which it is ruled out.")
     if point.ceiling is not None and says_less_than_all(point.ceiling):
-        words.append(f"On random inputs no weights are right on more than **{percent(point.ceiling)}**.")
+        words.append(f"On random inputs at most **{percent(point.ceiling)}** of the answers are right.")
     if point.believed:
         words.append(_sentence(point.believed))
     return " ".join(filter(None, words))
@@ -97,7 +100,8 @@ def _says(report: WhereReport, point: SizePoint) -> str:
 
 def _because(point: SizePoint) -> str:
     if point.verdict is Answer.CAN:
-        return _sentence(point.reason.replace("_", " "))
+        name = (point.construction or "").partition("(")[0].replace("_", " ")
+        return _sentence(point.reason.replace(point.construction or name, name))
     if point.verdict is Answer.CANNOT:
         return f"By {(point.theorem or 'a bound on accuracy').replace('_', ' ')}."
     return _sentence(point.reason)

@@ -62,46 +62,63 @@ def fitted() -> tuple[Fitted, ...]:
 
 def learned(architecture: Architecture) -> tuple[Learned, ...]:
     """A line for each kind of keys; nothing for a stack that keeps every token or has no matrix memory."""
+    return tuple(_learned(architecture, *one) for one in _asked(architecture))
+
+
+def with_figures(architecture: Architecture) -> tuple[Learned, ...]:
+    """Those of `learned` that have a figure; for the others no proof is looked for."""
+    may = [one for one in _asked(architecture) if not _silent(architecture, *one)]
+    return tuple(line for one in may if (line := _learned(architecture, *one)).inside)
+
+
+def _asked(architecture: Architecture) -> list[tuple[Keys, list[str], int, bool]]:
+    """Keys, mixers, the numbers of their matrices, and whether these are cut to few bits."""
     counted = [(part, times) for layer, times in architecture.counted.items() for part in layer.parts]
     sizes = [(matrix_numbers(part.mixer), times) for part, times in counted]
     if any(part.full for part, _ in counted) or not any(size for size, _ in sizes):
-        return ()
+        return []
     numbers = sum((size or 0) * times for size, times in sizes)
     mixers = sorted({identifier(part.mixer) for part, _ in counted})
     cut = any((part.p is not None and part.p < 16) or part.bits is not None for part, _ in counted)
-    return tuple(_learned(architecture, keys, mixers, numbers, cut) for keys in _TASKS)
+    return [(keys, mixers, numbers, cut) for keys in _TASKS]
+
+
+def _fit(keys: Keys, mixers: list[str]) -> Fitted | None:
+    return next((one for one in fitted() if [one.mixer] == mixers and one.keys == keys), None)
+
+
+def _silent(architecture: Architecture, keys: Keys, mixers: list[str], numbers: int, cut: bool) -> str:
+    """Why the fit has no figure for this stack."""
+    if (fit := _fit(keys, mixers)) is None:
+        return f"no run had {', '.join(mixers)} and such keys"
+    low, high = fit.numbers
+    if len(fit.cells) < _FEWEST:
+        return f"the fit has {len(fit.cells)} of at least {_FEWEST} cells"
+    if fit.residual > _OFF:
+        return f"the fit is off by {100 * fit.residual:.0f} points"
+    if architecture.depth > _LAYERS:
+        return (
+            f"numbers of {_LAYERS} layers were seen to add up, this stack has {architecture.depth:,} layers"
+        )
+    if cut:
+        return "the runs did not cut the numbers of the state"
+    if not low <= numbers <= high:
+        held = f"{low:,} numbers" if low == high else f"{low:,} to {high:,} numbers"
+        return f"the runs had states of {held}, this stack has {numbers:,}"
+    if _up_to(fit.eta, numbers, keys, 0.9) > LONGEST:
+        return f"the runs asked at most {LONGEST} keys"
+    return ""
 
 
 def _learned(architecture: Architecture, keys: Keys, mixers: list[str], numbers: int, cut: bool) -> Learned:
     proof = limit(keys, lambda n: Task.parse(_TASKS[keys](n)), architecture)
     proved = None if proof is None else proof.n
-    fit = next((one for one in fitted() if [one.mixer] == mixers and one.keys == keys), None)
-    if fit is None:
-        return Learned(
-            keys=keys, numbers=numbers, proved=proved, silent=f"no run had {', '.join(mixers)} and such keys"
-        )
-    low, high = fit.numbers
-    silent = ""
-    if len(fit.cells) < _FEWEST:
-        silent = f"the fit has {len(fit.cells)} of at least {_FEWEST} cells"
-    elif fit.residual > _OFF:
-        silent = f"the fit is off by {100 * fit.residual:.0f} points"
-    elif architecture.depth > _LAYERS:
-        silent = (
-            f"numbers of {_LAYERS} layers were seen to add up, this stack has {architecture.depth:,} layers"
-        )
-    elif cut:
-        silent = "the runs did not cut the numbers of the state"
-    elif not low <= numbers <= high:
-        held = f"{low:,} numbers" if low == high else f"{low:,} to {high:,} numbers"
-        silent = f"the runs had states of {held}, this stack has {numbers:,}"
-    where = {q: _up_to(fit.eta, numbers, keys, q) for q in (0.5, 0.9)}
-    if not silent and where[0.9] > LONGEST:
-        silent = f"the runs asked at most {LONGEST} keys"
-    if not silent and proved is not None and proved <= where[0.9]:
-        silent = "the proof is sharper"
-    if silent:
+    fit, silent = _fit(keys, mixers), _silent(architecture, keys, mixers, numbers, cut)
+    if fit is None or silent:
         return Learned(keys=keys, numbers=numbers, proved=proved, silent=silent)
+    where = {q: _up_to(fit.eta, numbers, keys, q) for q in (0.5, 0.9)}
+    if proved is not None and proved <= where[0.9]:
+        return Learned(keys=keys, numbers=numbers, proved=proved, silent="the proof is sharper")
     return Learned(
         keys=keys,
         numbers=numbers,
