@@ -191,7 +191,7 @@ def test_a_model_that_gives_one_answer_is_judged_at_one_in_m(monkeypatch: pytest
     assert pupil.by_kind(np.random.default_rng(5), 30) == pytest.approx([1 / 3] * 3)
 
 
-def test_a_run_is_repeated_to_the_digit_and_resumed_where_it_was_killed(tmp_path: Path) -> None:
+def test_a_run_is_repeated_to_the_digit_and_a_finished_one_is_not_run_again(tmp_path: Path) -> None:
     first, _ = run(SMALL)
     assert list(first.shifts) == ["hop 1 alone", "hop 2 alone", "chain of thought"]
     specs = [SMALL, msgspec.structs.replace(SMALL, seed=1)]

@@ -15,7 +15,7 @@ from limen.commands.compare import compared
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.probes.kept import kept_copying
-from limen.probes.layers import LayersReport
+from limen.probes.report import LayersReport
 from limen.probes.saved import read_report
 from limen.render.where import page_of
 from limen.training.fit import fits

@@ -17,14 +17,16 @@ from fixtures.cli import limen
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limen.commands import drawn
 from limen.errors import BadInput
-from limen.probes.asking import FLOOR, SIZES, Ask, Probe, ProbeReport, ProbeRow, asks, probed
+from limen.probes.asking import FLOOR, SIZES, Ask, Probe, asks, probed
 from limen.probes.formats import Format, formats
 from limen.probes.language import Language, with_tree
-from limen.probes.layers import LayerProbe, LayersReport, probed_layers
+from limen.probes.layers import LayerProbe, probed_layers
 from limen.probes.log import Log
 from limen.probes.opening import opened
 from limen.probes.passage import Passage, tasks, told
+from limen.probes.report import LayersReport, ProbeReport, ProbeRow
 from limen.probes.saved import read_report, shipped, write_report
 from limen.probes.statistics import blind, clopper_pearson, same, share
 from limen.probes.trie import Trie
@@ -326,6 +328,38 @@ def test_layers_are_windowed_one_set_at_a_time(llama: Path, tmp_path: Path) -> N
     assert layered(llama, again) == report and again.computed == 0 and report.seconds > 0
 
 
+@pytest.mark.hf
+def test_of_a_layer_one_head_alone_can_stay_full(llama: Path) -> None:
+    """Head 1 of layer 0 says nothing: so head 0 alone is the whole layer, and head 1 alone is none of it."""
+    silent = LayerProbe(opened(str(llama)), Log(None, {}), n=4, window=8, contexts=2)
+    attention = silent.language.model.model.layers[0].self_attn
+    with torch.no_grad():
+        attention.o_proj.weight[:, attention.head_dim :] = 0
+    whole, without = silent.loss((0, 1)), silent.loss((1,))
+    assert whole != pytest.approx(without, abs=1e-3)
+    alone = {(one.layer, one.head): one.loss for one in silent.heads_alone((0, 1))}
+    assert alone[0, 0] == pytest.approx(whole, abs=1e-5) and alone[0, 1] == pytest.approx(without, abs=1e-5)
+    assert list(alone) == sorted(alone, key=lambda one: (one[0], alone[one]))
+
+
+def test_heads_are_measured_and_drawn(llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a model that copies nothing, as if it copied with all its layers and with layer 1."""
+    monkeypatch.setattr("limen.probes.layers._FLOOR", -1)
+    report = layered(llama, Log(tmp_path / "log.jsonl", {}))
+    (layer,) = {one.layer for one in report.heads}
+    assert f"keep {layer}: " in report.recommendation and report.whole
+    best, other = report.heads
+    assert best.loss <= other.loss and report.keys == 1
+    rows = {one.chosen: one for one in report.head_rows}
+    assert rows["best 1 a layer"].heads == ((layer, best.head),) and rows["best 1 a layer"].full == ()
+    assert rows["all but the best"].heads == ((layer, other.head),)
+    write_report(tmp_path / "report.json", report)
+    shown = limen("probe", str(tmp_path / "report.json")).stdout
+    assert f"layer {layer}: head {best.head} ({best.loss:.2f}), head {other.head}" in shown
+    assert re.search(rf"^  1 +best 1 a layer .* {layer}\.{best.head}$", shown, re.MULTILINE)
+    assert "2 heads share keys and values" in shown
+
+
 def test_what_cannot_be_windowed_is_refused(llama: Path) -> None:
     with pytest.raises(BadInput, match="it has no attention layers"):
         LayerProbe(language(languages.guesses), Log(None, {}), n=4).check()
@@ -364,7 +398,7 @@ def test_a_folder_that_is_not_whole_is_refused(llama: Path, tmp_path: Path) -> N
     assert "the folder has no tokenizer" in refused(str(folder))
     (folder / "config.json").unlink()
     assert "has no config.json" in refused(str(folder))
-    assert "no such folder or file" in refused(str(tmp_path / "none"))
+    assert re.search("no such folder or file.* shipped of smollm2-135m and stories15m$", refused("nosuch"))
 
 
 def test_what_does_not_fit_is_told(llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -591,3 +625,31 @@ def test_shipped_results_are_whole_and_drawn(path: Path, tmp_path: Path) -> None
         assert result.returncode == 0 and (tmp_path / "layers.svg").read_text().startswith("<svg")
     else:
         assert limen("probe", name).stdout.startswith(f"{name}: measured, not proved")
+        assert name in limen("probe", "--help").stdout
+
+
+def test_a_page_gets_what_is_shipped_and_opens_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No folder of this machine, whatever it is called; and no torch, which a browser has not."""
+    monkeypatch.chdir(tmp_path)
+    for name, opens in (("limen.probes.opening", "opened"), ("limen.probes.layers", "probed_layers")):
+        monkeypatch.delattr(f"{name}.{opens}")
+    for layers in (False, True):
+        body = json.dumps({"model": "smollm2-135m", "layers": layers}).encode()
+        page = json.loads(drawn("probe", body))
+        report = read_report("smollm2-135m", layers)
+        assert page["report"] == json.loads(report.to_json())
+        assert page["command"] == "limen probe smollm2-135m" + " --layers" * layers
+        assert page["lines"][0].startswith("smollm2-135m: ") and ("picture" in page) is layers
+    for wrong in ({"model": "nosuch"}, {"model": "smollm2-135m", "device": "cuda"}, {"model": "x.json"}):
+        assert "error" in json.loads(drawn("probe", json.dumps(wrong).encode()))
+    (tmp_path / "smollm2-135m").mkdir()
+    told = json.loads(drawn("probe", b'{"model": "smollm2-135m"}'))
+    assert "a call from a page names no file" in told["error"]
+
+
+def test_shipped_results_need_no_torch() -> None:
+    line = "import sys; sys.modules['torch'] = None; import limen; print(limen.probe('stories15m').headline)"
+    ran = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("stories15m: ")

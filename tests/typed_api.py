@@ -34,9 +34,8 @@ from limen.core.verdict import Verdict
 from limen.decisions.depths import DepthReport
 from limen.designs import Design
 from limen.laws.check import LawsReport
-from limen.probes.asking import ProbeReport
 from limen.probes.export import ExportReport
-from limen.probes.layers import LayersReport
+from limen.probes.report import LayersReport, ProbeReport
 from limen.solutions import Solution
 from limen.solutions.look import LookReport
 from limen.solutions.range import RangeReport

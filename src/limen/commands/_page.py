@@ -98,7 +98,8 @@ def line_of(known: Command, values: Mapping[str, Any]) -> str:
     words = ["limen", *known.name.split()]
     for parameter in known.parameters:
         value = values.get(parameter.name, parameter.default)
-        if parameter.option.local or (not parameter.required and value == _default(parameter)[0]):
+        here = parameter.option.local and not parameter.option.shipped
+        if here or (not parameter.required and value == _default(parameter)[0]):
             continue
         for one in value if isinstance(value, tuple | list) else [value]:
             words += _word(parameter, f"{parameter.name}.json" if isinstance(one, dict) else one)
@@ -128,7 +129,9 @@ def wire(known: Command) -> type[msgspec.Struct]:
 
 
 def _sent(known: Command) -> list[Parameter]:
-    """The fields that a page has."""
+    """The fields that a page has; of a command with shipped answers no field of this machine is used."""
+    if any(parameter.option.shipped for parameter in known.parameters):
+        return [one for one in known.parameters if one.option.shipped or not one.option.local]
     for parameter in known.parameters:
         if parameter.option.local and parameter.required:
             raise BadInput(f"{known.name} reads {parameter.name} from this machine, so a page cannot call it")
@@ -139,14 +142,14 @@ def _sent(known: Command) -> list[Parameter]:
 
 
 def _default(parameter: Parameter) -> tuple[Any, ...]:
-    return (
-        () if parameter.required else (tuple(parameter.default) if parameter.several else parameter.default,)
-    )
+    several = parameter.several and parameter.default is not None
+    return () if parameter.required else (tuple(parameter.default) if several else parameter.default,)
 
 
 def _type(parameter: Parameter) -> Any:
     option = parameter.option
-    kind: Any = Literal[parameter.words] if parameter.words else parameter.kind
+    words = option.shipped() if option.shipped else parameter.words
+    kind: Any = Literal[words] if words else parameter.kind
     if option.each:
         return dict[str, Any] | list[dict[str, Any]]  # the configs themselves
     if option.itself:
@@ -166,7 +169,7 @@ def _refuse(parameter: Parameter, values: dict[str, Any]) -> None:
     """Raises if a text names a file."""
     for text in texts(values, parameter):
         own.refuse(text, _WHERE)
-        if parameter.option.reads and _may_be_a_file(text):
+        if (parameter.option.reads or parameter.option.shipped) and _may_be_a_file(text):
             raise BadInput(f"{parameter.name}: {_WHERE} names no file, got {shortened(text)}")
 
 

@@ -13,18 +13,24 @@ from limen.commands._command import Shown, Tell, command
 from limen.commands._words import LARGEST_SEED, PathLike
 from limen.core import quantities
 from limen.core.option import Argument, Option
+from limen.core.quantities import plural
 from limen.errors import BadInput
 from limen.files.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from limen.probes.asking import ProbeReport
     from limen.probes.language import Language
-    from limen.probes.layers import LayersReport
     from limen.probes.log import Log
+    from limen.probes.report import LayersReport, ProbeReport
 
 _RESULTS = Path("limen-results")
+
+
+def _shipped() -> tuple[str, ...]:
+    from limen.probes.saved import shipped
+
+    return shipped()
 
 
 @overload
@@ -71,9 +77,9 @@ def probe(
 @command(
     example="limen probe smollm2-135m --layers",
     answers=(
-        Shown("limen.probes.asking:ProbeReport", "limen.render.probe:lines_of"),
+        Shown("limen.probes.report:ProbeReport", "limen.render.probe:lines_of"),
         Shown(
-            "limen.probes.layers:LayersReport",
+            "limen.probes.report:LayersReport",
             "limen.render.probe:layer_lines",
             picture="limen.render.probe:layers_picture",
         ),
@@ -83,8 +89,10 @@ def probe(
     model: Annotated[
         str,
         Argument(
-            "A folder of transformers, a .gguf file, FILE.py:FACTORY; or results that were saved or shipped.",
+            "A folder of transformers, a .gguf file, FILE.py:FACTORY; or results: a saved .json file, or "
+            "those that are shipped, of smollm2-135m and stories15m.",
             local=True,
+            shipped=_shipped,
         ),
     ],
     *,
@@ -129,18 +137,19 @@ def probe(
     from msgspec.structs import replace
 
     from limen.files.folder import ready_file, ready_folder
-    from limen.probes.asking import SIZES, Probe, asks, probed
-    from limen.probes.layers import LayerProbe, probed_layers
-    from limen.probes.opening import opened
     from limen.probes.saved import is_saved, read_report, write_report
 
-    if is_saved(model):
+    if is_saved(model):  # no torch is loaded
         if tasks or n or save is not None or budget is not None or (contexts, seed) != (20, 0):
             raise BadInput(
                 f"{model}: results that are there are shown as they are: --task, --n, --contexts, --seed, "
                 "--budget and --save are for a model"
             )
         return read_report(model, layers)
+    from limen.probes.asking import SIZES, Probe, asks, probed
+    from limen.probes.layers import LayerProbe, probed_layers
+    from limen.probes.opening import opened
+
     wanted = asks(tasks or SIZES, n, hops)
     if save is not None:
         ready_file(Path(save))
@@ -204,7 +213,7 @@ def _proved(model: str) -> tuple[str, ...]:
     reached = audited.depth
     lines = [
         f"{audited.full_layers} of {len(audited.layers)} layers keep every token",
-        f"some weights of this shape chain {reached.hops} question-dependent hops in one pass, and "
+        f"some weights of this shape chain {plural(reached.hops, 'question-dependent hop')} in one pass, and "
         f"{reached.hops_per_step} more with each step of chain of thought; a trained model may chain fewer",
     ]
     lines += [f"{one.task}: {one.meaning}" for one in audited.limits]

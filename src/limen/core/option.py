@@ -24,6 +24,7 @@ class Option(NamedTuple):
     reads: bool = (
         False  # a text that may name a file; a page may only write it down, or send the object itself
     )
+    shipped: Callable[[], tuple[str, ...]] | None = None  # a page may ask for these alone, which Limen brings
     each: bool = False  # the command line takes several, and asks for each by itself
     itself: bool = False  # what a file holds: a page sends the object itself
 

@@ -22,12 +22,12 @@ from zlib import crc32
 import msgspec
 
 from limen.core.arrays import np
-from limen.core.report import Report
 from limen.errors import BadInput, unknown
 from limen.probes.formats import Format, formats, plain
 from limen.probes.language import Language, TooLong, with_tree
 from limen.probes.log import Log, OutOfTime
 from limen.probes.passage import Passage, Question, TextTask, told
+from limen.probes.report import ProbeReport, ProbeRow
 from limen.probes.statistics import LEAST_CONTEXTS, ClusteredShare, blind, same, share
 
 SIZES = {  # the sizes n of each task, smallest first; facts: people in a chain
@@ -62,54 +62,6 @@ class Ask(msgspec.Struct, frozen=True):
         """The i-th passage of those for choosing a format, or of those for measuring."""
         name = crc32(f"{self.task} {self.n} {self.hops}".encode())
         return self.told.draw(np.random.default_rng([seed, int(choosing), name, i]))
-
-
-class ProbeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model answered to one kind of question."""
-
-    task: str
-    n: int
-    depth: int  # hops that the context has
-    hops: int  # hops that are asked for
-    link: bool  # single facts of a longer chain
-    thinking: bool
-    format: str
-    tried: int  # formats
-    tokens: int  # of the longest text, by the model's own tokenizer
-    accuracy: float
-    low: float
-    high: float
-    count: int
-    contexts: int
-    free: float | None
-    free_low: float | None
-    free_high: float | None
-    chance: float
-    blind: float
-    same: float
-    last: float | None  # part of the answers that are the choice which the text names last
-    thirds: tuple[float, float, float] | None  # accuracy where the answer is early, in the middle, late
-    says: str
-
-
-class ProbeReport(Report, frozen=True, kw_only=True, tag="limen/probe/1"):
-    """All rows, the gate, and beside them what is proved of the model's config."""
-
-    model: str
-    shared: bool  # contexts by a mask
-    positions: int | None
-    seed: int
-    rows: tuple[ProbeRow, ...]
-    gate: str
-    left_out: tuple[str, ...]
-    whole: bool
-    seconds: float  # of CPU, for all that was measured
-    log: str | None
-    proved: tuple[str, ...] = ()
-
-    @property
-    def headline(self) -> str:
-        return f"{self.model}: {len(self.rows)} rows; {self.gate}"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ it, or a relay through several.  What is measured, on held-out lists:
     top       the k layers that rise most;  greedy: from none, always the layer that lowers the loss most
     even, first, last, random (three draws)   sets of equal size, for comparison
     control   no full layer, but a window that just reaches the copy: what is lost then is not the distance
+    heads     of the layers that are recommended, each head alone full in its layer; then the best of each
 
 beside the perplexity on an English text.  Lists for choosing and lists for measuring are different ones.
 """
@@ -20,59 +21,43 @@ from functools import cached_property, partial
 from importlib.resources import files
 from math import exp
 
-import msgspec
 import torch
 
 from limen.core.arrays import np
-from limen.core.report import Report
+from limen.core.quantities import plural
 from limen.errors import BadInput
 from limen.probes.language import Followed, Language
 from limen.probes.log import Log, OutOfTime
+from limen.probes.report import CutRow, HeadAlone, LayersReport, Ranked
 from limen.probes.statistics import ClusteredShare, share
 from limen.probes.texts.copying import Copying
-from limen.probes.windows import attention_layers, takes_windows, windowed
+from limen.probes.windows import attention_layers, heads_of, takes_windows, windowed
 
 _CHOOSING, _DRAWS = 4, 3  # lists for choosing; random sets of each size
 _TEXT = 512  # tokens of English at most
 _KEPT, _FLOOR = 0.75, 0.05  # the part of the whole model's copying that a set must keep; too little to tell
 _LAST = "without the top"
 _RANKED = 3  # layers that are windowed alone, as the counter-test of the ranking
+_HEADS = 1, 2, 3  # heads of each recommended layer that stay full
+_SAME = 1e-3  # nats: a layer all of whose heads are full is that full layer
+
+Head = tuple[int, int]  # a layer, and a head of it
 
 
 @dataclass(frozen=True)
 class LayerSet:
-    """A set of layers that stay full; all others have the window."""
+    """A set of layers that stay full, and single heads (layer, head) of others; the rest has the window."""
 
     full: tuple[int, ...]
     window: int
     sinks: int
+    heads: tuple[tuple[int, int], ...] = ()
 
     @property
     def key(self) -> str:
         """A name for the log."""
-        return f"{self.window}+{self.sinks}:{','.join(map(str, self.full))}"
-
-
-class CutRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of copying and of English with some layers full."""
-
-    chosen: str  # all, top, greedy, even, first, last, random, none, control, without the top
-    k: int
-    full: tuple[int, ...]
-    window: int
-    accuracy: float
-    low: float
-    high: float
-    count: int
-    loss: float  # nats a word of the last copy
-    perplexity: float
-
-
-class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """A layer, and how much the copying loss rises (nats a word) when it alone is windowed."""
-
-    layer: int
-    rise: float
+        single = [f"{layer}.{head}" for layer, head in self.heads]
+        return f"{self.window}+{self.sinks}:{','.join([*map(str, self.full), *single])}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +126,7 @@ class LayerProbe:
     def _follow(self, cut: LayerSet | None, texts: list[tuple[list[int], list[int]]]) -> list[Followed]:
         if cut is None:
             return self.language.follow(texts)
-        with windowed(self.language, cut.full, cut.window, cut.sinks):
+        with windowed(self.language, cut.full, cut.window, cut.sinks, cut.heads):
             return self.language.follow(texts)
 
     def _lists(self, cut: LayerSet, split: int) -> list[tuple[list[int], float]]:
@@ -157,14 +142,16 @@ class LayerProbe:
             for i in range(_counts(split, self.contexts))
         ]
 
-    def loss(self, full: Iterable[int]) -> float:
+    def loss(self, full: Iterable[int], heads: Iterable[Head] = ()) -> float:
         """The mean copying loss on the lists for choosing."""
-        cut = LayerSet(tuple(sorted(full)), self.window, self.sinks)
+        cut = LayerSet(tuple(sorted(full)), self.window, self.sinks, tuple(sorted(heads)))
         return float(np.mean([loss for _, loss in self._lists(cut, 0)]))
 
-    def row(self, chosen: str, full: Iterable[int], window: int | None = None) -> CutRow:
+    def row(
+        self, chosen: str, full: Iterable[int], window: int | None = None, heads: Iterable[Head] = ()
+    ) -> CutRow:
         """Copying on the lists for measuring, and perplexity."""
-        cut = LayerSet(tuple(sorted(full)), window or self.window, self.sinks)
+        cut = LayerSet(tuple(sorted(full)), window or self.window, self.sinks, tuple(sorted(heads)))
         lists = self._lists(cut, 1)
         right: ClusteredShare = share([hits for hits, _ in lists])
 
@@ -173,7 +160,8 @@ class LayerProbe:
             return exp(-followed.log / len(followed.logs))
 
         ppl = float(self.log.once(f"{cut.key} english", perplexity))
-        self.tell(f"{chosen}, {len(cut.full)} full layers: {right.mean:.1%} copied, perplexity {ppl:.1f}")
+        full_ones = plural(len(cut.heads), "full head") if cut.heads else f"{len(cut.full)} full layers"
+        self.tell(f"{chosen}, {full_ones}: {right.mean:.1%} copied, perplexity {ppl:.1f}")
         return CutRow(
             chosen=chosen,
             k=len(cut.full),
@@ -185,6 +173,7 @@ class LayerProbe:
             count=right.questions,
             loss=float(np.mean([loss for _, loss in lists])),
             perplexity=ppl,
+            heads=cut.heads,
         )
 
     def check(self) -> None:
@@ -223,6 +212,22 @@ class LayerProbe:
             self.tell(f"greedy: {', '.join(map(str, chosen))}")
         return chosen
 
+    def heads_alone(self, full: Sequence[int]) -> list[HeadAlone]:
+        """The heads of these layers, each alone full in its layer while the other layers are as they are;
+        layer by layer, the least loss first.  None where masks by head do not do what they say.
+        """
+        modules, alone = attention_layers(self.language), list[HeadAlone]()
+        for layer in sorted(full):
+            counts, rest = heads_of(modules[layer]), set(full) - {layer}
+            every = [(layer, head) for head in range(counts[0])] if counts else []
+            if not every or abs(self.loss(rest, every) - self.loss(full)) > _SAME:
+                return []
+            losses = [HeadAlone(layer=layer, head=h, loss=self.loss(rest, [(layer, h)])) for _, h in every]
+            alone += sorted(losses, key=lambda one: one.loss)
+            best = alone[-len(losses)]
+            self.tell(f"layer {layer}, head {best.head} alone: {best.loss:.2f} nats a word")
+        return alone
+
     def sizes(self) -> list[int]:
         """How many layers stay full: two thirds, a half, a third, a fifth, a tenth of all, and one."""
         count = len(self.layers)
@@ -233,31 +238,6 @@ class LayerProbe:
     def even(self, k: int) -> list[int]:
         """k layers at equal distances."""
         return [self.layers[int((j + 0.5) * len(self.layers) / k)] for j in range(k)]
-
-
-class LayersReport(Report, frozen=True, kw_only=True, tag="limen/probe/1"):
-    """Copying and perplexity with k full layers, and what follows from it for this model as it is."""
-
-    model: str
-    layers: tuple[int, ...]  # that have attention
-    n: int
-    window: int
-    sinks: int
-    period: int  # tokens back to the copy
-    prefix: str
-    contexts: int
-    seed: int
-    ranking: tuple[Ranked, ...]
-    rows: tuple[CutRow, ...]
-    whole: bool  # nothing is missing
-    recommendation: str
-    silent: tuple[str, ...]  # what it does not say
-    seconds: float  # of CPU, for all that was measured
-    log: str | None
-
-    @property
-    def headline(self) -> str:
-        return f"{self.model}: {self.recommendation}"
 
 
 _SILENT = (
@@ -272,13 +252,20 @@ def probed_layers(probe: LayerProbe) -> LayersReport:
     probe.check()
     rows: list[CutRow] = []
     ranking: list[Ranked] = []
+    heads: list[HeadAlone] = []
+    head_rows: list[CutRow] = []
+    whole = False
     with suppress(OutOfTime):
         rows.append(probe.row("all", probe.layers))
         rows.append(probe.row("none", ()))
         rows.append(probe.row("control", (), probe.period + 1))
         ranking = probe.ranking()
         _sets(probe, [one.layer for one in ranking], rows)
-    whole = bool(rows) and rows[-1].chosen == _LAST
+        if (best := enough(rows)) is not None:
+            heads = probe.heads_alone(best.full)
+            _head_sets(probe, heads, head_rows)
+        whole = True
+    modules = attention_layers(probe.language)
     return LayersReport(
         model=probe.language.name,
         layers=tuple(probe.layers),
@@ -296,6 +283,9 @@ def probed_layers(probe: LayerProbe) -> LayersReport:
         silent=_SILENT,
         seconds=probe.log.seconds,
         log=None if probe.log.path is None else str(probe.log.path),
+        heads=tuple(heads),
+        keys=(heads_of(modules[heads[0].layer]) or (0, None))[1] if heads else None,
+        head_rows=tuple(head_rows),
     )
 
 
@@ -318,18 +308,42 @@ def _sets(probe: LayerProbe, ranked: list[int], rows: list[CutRow]) -> None:
     rows.append(probe.row(_LAST, set(probe.layers) - set(ranked[:_RANKED])))
 
 
+def _head_sets(probe: LayerProbe, heads: Sequence[HeadAlone], rows: list[CutRow]) -> None:
+    """Adds the best heads of each layer, as many drawn at random, and all but the best one."""
+    layers = {layer: [one.head for one in heads if one.layer == layer] for layer in (h.layer for h in heads)}
+    most = min((len(own) for own in layers.values()), default=0)
+    for k in [k for k in _HEADS if k < most]:
+        best = [(layer, head) for layer, own in layers.items() for head in own[:k]]
+        rows.append(probe.row(f"best {k} a layer", (), heads=best))
+        rng = np.random.default_rng([probe.seed, 3, k])
+        drawn = [
+            (layer, int(head)) for layer, own in layers.items() for head in rng.permutation(len(own))[:k]
+        ]
+        rows.append(probe.row(f"random {k} a layer", (), heads=drawn))
+    if most > 1:
+        others = [(layer, head) for layer, own in layers.items() for head in own[1:]]
+        rows.append(probe.row("all but the best", (), heads=others))
+
+
+def enough(rows: Sequence[CutRow]) -> CutRow | None:
+    """The smallest chosen set that keeps most of the copying; None where there is none, or no copying."""
+    whole = next((row for row in rows if row.chosen == "all"), None)
+    if whole is None or whole.low <= _FLOOR:
+        return None
+    chosen = [row for row in rows if row.chosen in ("top", "greedy")]
+    kept = [row for row in chosen if row.accuracy >= _KEPT * whole.accuracy]
+    return min(kept, key=lambda row: (row.k, -row.accuracy), default=None)
+
+
 def recommended(rows: Sequence[CutRow], layers: int) -> str:
     """The smallest chosen set that keeps most of the copying, beside an even one of its size."""
-    whole = next((row for row in rows if row.chosen == "all"), None)
+    whole, best = next((row for row in rows if row.chosen == "all"), None), enough(rows)
     if whole is None:
         return "nothing was measured yet"
     if whole.low <= _FLOOR:
         return f"floor: the whole model copies {whole.accuracy:.1%}, so copying tells no layers apart"
-    chosen = [row for row in rows if row.chosen in ("top", "greedy")]
-    enough = [row for row in chosen if row.accuracy >= _KEPT * whole.accuracy]
-    if not enough:
+    if best is None:
         return "no set was measured yet that keeps three quarters of what the whole model copies"
-    best = min(enough, key=lambda row: (row.k, -row.accuracy))
     spaced = [row for row in rows if row.chosen == "even" and row.k >= best.k]
     even = min(spaced, key=lambda row: row.k, default=None)
     beside = "" if even is None else f"; evenly spaced {even.k}: {even.accuracy:.0%}"

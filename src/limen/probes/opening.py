@@ -22,6 +22,7 @@ from limen.errors import BadInput
 from limen.files.own import function
 from limen.files.own import named as own_named
 from limen.probes.language import Language, causal, first_line, with_tree
+from limen.probes.saved import shipped
 
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 _TRIED = "Alice: apple, 4721: bread. In 1901, Bob lived in Paris.\nQuestion: equal or different?"
@@ -43,7 +44,7 @@ def opened(model: str, device: str = "cpu", dtype: str = "float32", batch: int =
     else:
         raise BadInput(
             f"{model}: no such folder or file; expected a folder with config.json, weights and tokenizer, "
-            "a .gguf file, or FILE.py:FACTORY"
+            f"a .gguf file, or FILE.py:FACTORY; results are shipped of {' and '.join(shipped())}"
         )
     language = replace(language, device=_device(device), batch=batch)
     if isinstance(language.model, torch.nn.Module):

@@ -8,8 +8,7 @@ import msgspec
 
 from limen.errors import BadInput
 from limen.files.folder import content_of, write_whole
-from limen.probes.asking import ProbeReport
-from limen.probes.layers import LayersReport
+from limen.probes.report import LayersReport, ProbeReport
 
 _SHIPPED = Path(__file__).parent / "results"
 

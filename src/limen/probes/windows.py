@@ -2,6 +2,7 @@
 
 A windowed layer lets a token look at itself, at the w-1 tokens before it and at the first few tokens (sinks):
 mask[i, j] = i - w < j ≤ i or j < sinks.  The others look at everything before them, as they were trained.
+Of a windowed layer some heads may stay as they were: its mask then has a row for each head.
 """
 
 from __future__ import annotations
@@ -29,7 +30,17 @@ def attention_layers(language: Language) -> dict[int, Any]:
     return dict(sorted(layers.items()))
 
 
-def window_mask(length: int, window: int, sinks: int, dtype: torch.dtype, device: str) -> torch.Tensor:
+def heads_of(module: Any) -> tuple[int, int] | None:
+    """How many heads an attention module has, and how many of them have keys and values of their own."""
+    config = getattr(module, "config", None)
+    heads = getattr(config, "num_attention_heads", None)
+    keys = getattr(config, "num_key_value_heads", None) or heads
+    return (heads, keys) if isinstance(heads, int) and isinstance(keys, int) else None
+
+
+def window_mask(
+    length: int, window: int, sinks: int, dtype: torch.dtype, device: torch.device
+) -> torch.Tensor:
     """(1, 1, n, n): 0 where a token may look, the least number elsewhere."""
     at = torch.arange(length, device=device)
     apart = at[:, None] - at[None]
@@ -39,15 +50,31 @@ def window_mask(length: int, window: int, sinks: int, dtype: torch.dtype, device
 
 
 @contextmanager
-def windowed(language: Language, full: Collection[int], window: int, sinks: int) -> Iterator[None]:
-    """Inside, all attention layers but these are windowed, for texts that are one chain of tokens."""
-    masks: dict[tuple[int, torch.dtype], torch.Tensor] = {}
+def windowed(
+    language: Language,
+    full: Collection[int],
+    window: int,
+    sinks: int,
+    heads: Collection[tuple[int, int]] = (),
+) -> Iterator[None]:
+    """Inside, all attention layers but these are windowed, and of the others all heads but these (layer,
+    head), for texts that are one chain of tokens.
+    """
+    masks: dict[tuple[int, torch.dtype, tuple[int, ...]], torch.Tensor] = {}
+
+    def mask(length: int, states: torch.Tensor, some: tuple[int, ...], of: int) -> torch.Tensor:
+        made = window_mask(length, window, sinks, states.dtype, states.device)
+        if some:
+            made = made.repeat(1, of, 1, 1)
+            made[:, list(some)] = window_mask(length, length, 0, states.dtype, states.device)
+        return made
 
     def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         states = args[0] if args else kwargs["hidden_states"]
-        key = states.shape[1], states.dtype
+        some = tuple(sorted(head for layer, head in heads if layer == module.layer_idx))
+        key = states.shape[1], states.dtype, some
         if key not in masks:
-            masks[key] = window_mask(key[0], window, sinks, key[1], states.device)
+            masks[key] = mask(key[0], states, some, (heads_of(module) or (1, 1))[0])
         return args, {**kwargs, "attention_mask": masks[key]}
 
     hooks = [

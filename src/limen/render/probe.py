@@ -9,8 +9,7 @@ from limen.core.quantities import plural
 from limen.render.svg import circle, drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.probes.asking import ProbeReport, ProbeRow
-    from limen.probes.layers import CutRow, LayersReport
+    from limen.probes.report import CutRow, LayersReport, ProbeReport, ProbeRow
 
 
 def lines_of(report: ProbeReport) -> list[str]:
@@ -86,13 +85,45 @@ def layer_lines(report: LayersReport) -> list[str]:
         top = ", ".join(f"{one.layer} ({one.rise:+.2f})" for one in report.ranking[:8])
         lines.append(f"loss rises most when one layer alone is windowed (nats a word): {top}")
     head = ["k", "chosen", "copied", "[95 %]", "loss", "perplexity", "full layers"]
-    table = [head, *map(_cut_cells, report.rows)]
+    lines += _aligned([head, *map(_cut_cells, report.rows)])
+    lines += ["", report.recommendation, *(f"  not said: {one}" for one in report.silent)]
+    lines += _head_lines(report)
+    return lines if report.whole else [*lines, "stopped by the budget: the same command continues"]
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines += [
+    return [
         "  " + "  ".join(f"{cell:{w}}" for cell, w in zip(one, widths, strict=True)).rstrip() for one in table
     ]
-    lines += ["", report.recommendation, *(f"  not said: {one}" for one in report.silent)]
-    return lines if report.whole else [*lines, "stopped by the budget: the same command continues"]
+
+
+def _head_lines(report: LayersReport) -> list[str]:
+    """The heads of the recommended layers: each alone, and some of each layer together."""
+    if not report.heads:
+        return []
+    layers = list(dict.fromkeys(one.layer for one in report.heads))
+    each = len(report.heads) // len(layers)
+    lines = [
+        "",
+        f"which of the {each} heads of these layers? loss (nats a word) if of its layer one alone is full:",
+    ]
+    for layer in layers:
+        own = [one for one in report.heads if one.layer == layer][:_BEST]
+        told = ", ".join(f"head {one.head} ({one.loss:.2f})" for one in own)
+        lines.append(f"  layer {layer}: {told}{', …' if each > _BEST else ''}")
+    head = ["heads", "chosen", "copied", "[95 %]", "loss", "perplexity", "full heads (layer.head)"]
+    lines += _aligned([head, *map(_head_cells, report.head_rows)])
+    if report.keys is not None and report.keys < each:
+        shared = each // report.keys
+        lines.append(f"  {shared} heads share keys and values: their cache grows if one of them is full")
+    return lines
+
+
+def _head_cells(row: CutRow) -> list[str]:
+    _, _, *figures, _ = _cut_cells(row)
+    full = ", ".join(f"{layer}.{head}" for layer, head in row.heads) if len(row.heads) <= _LISTED else ""
+    return [str(len(row.heads)), row.chosen, *figures, full]
 
 
 def _cut_cells(row: CutRow) -> list[str]:
@@ -109,6 +140,7 @@ def _cut_cells(row: CutRow) -> list[str]:
 
 
 _LISTED = 16
+_BEST = 3  # heads of a layer that are shown
 _COLOURS = {
     "all": "#333333", "none": "#333333", "control": "#777777", "top": "#4269d0", "greedy": "#2f9e77",
     "even": "#d4572b", "first": "#b8860b", "last": "#a463c9", "random": "#9aa0a6",

@@ -39,9 +39,12 @@ def show(
     ] = None,
 ) -> ResultsReport:
     """A failure counts only beside a control that succeeded."""
+    from limen.probes.saved import shipped
     from limen.training.experiment import named
     from limen.training.judged import section
 
+    if probed := next((name for name in experiment if name in shipped()), None):
+        raise BadInput(f"{probed} is a model that was probed, no experiment: limen probe {probed}")
     chosen = named(experiment)
     if chart is not None and len(chosen) > 1:
         raise BadInput(f"--chart draws one experiment, but {len(chosen)} were named")
