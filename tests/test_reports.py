@@ -13,14 +13,16 @@ import msgspec
 import pytest
 import torch
 from fixtures.cli import limen
+from msgspec.structs import replace
 
 from limen import api
 from limen.commands._command import load
 from limen.commands._found import OLD, every, find, schema_of
 from limen.core.architecture import Architecture
-from limen.core.catalogue import ids
+from limen.core.catalogue import ids, lookup
 from limen.core.renderers import latex
 from limen.core.report import Report
+from limen.core.task import Task
 from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import save
@@ -238,6 +240,9 @@ VERDICTS = [
 ]
 
 
+EXAMPLES = [task for name in ids("tasks") for task in lookup("tasks", name, Task).examples()]
+
+
 @pytest.mark.parametrize("found", ["decide", "bound", "table"])
 def test_papers_get_tables_with_booktabs(found: str, out: Path) -> None:
     if found == "decide":
@@ -262,9 +267,11 @@ def test_latex_of_every_task_and_of_verdicts_compiles(tmp_path: Path) -> None:
     tables += [latex(api.decide(task, stack).report) for task, stack in VERDICTS]
     tables.append(api.table(["linear"], ["eva"]).to_latex())
     tables += [theorem(api.bound(task)) for task in ids("tasks")]
+    said = [task.in_paper(t) for task in EXAMPLES for t in range(1, task.length)]
+    tables += dict.fromkeys(f"{paper.task} {paper.proof}" for paper in said if paper)
     tables.append(theorem(api.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4)))
     packages = r"\documentclass{article}\usepackage{array,booktabs,amsmath,amssymb,amsthm}"
-    packages += r"\newtheorem{theorem}{Theorem}\newtheorem{lemma}{Lemma}"
+    packages += r"\newtheorem{theorem}{Theorem}\newtheorem{lemma}{Lemma}\newtheorem{definition}{Definition}"
     body = "\n\n".join(tables)
     (tmp_path / "a.tex").write_text(f"{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n")
     call = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "a.tex"]
@@ -299,10 +306,33 @@ def test_the_signs_of_a_table_for_a_paper_are_explained_below_it() -> None:
 def test_a_theorem_for_a_paper_lists_what_its_proof_counts() -> None:
     text = theorem(api.bound(lambda tokens: int(tokens[:2] == tokens[2:]), cut=2, alphabet=2, length=4))
     assert text.isascii() and text.count(r"\begin{proof}") == 3
-    assert "$R = 4$" in text and "at least 2 bits" in text and "$01$ & 0 & 1 & 0" in text
-    of_task = theorem(api.bound("eva(n=64)"))
-    assert r"R = n^{t}" in of_task or r"R = n^t" in of_task
-    assert "at least 384 bits" in of_task and "f(0)" in of_task
+    assert r"\[ R = 4 \]" in text and "at least 2 bits" in text and "$01$ & 0 & 1 & 0" in text
+    assert r"tokens in $\{0,1\}$" in text and r"\begin{definition}" not in text
+    of_task = theorem(api.bound("eva(n=1024)"))
+    assert r"\[ R = n^{t} \]" in of_task and r"at least 10{,}240 bits" in of_task
+    assert "Let $n=1{,}024$." in of_task and "$f=g(x)$" in of_task
+    assert r"\ref{lem:eva-n-1024-1024}" in of_task and r"\label{lem:eva-n-1024-1024}" in of_task
+
+
+@pytest.mark.parametrize("task", EXAMPLES, ids=str)
+def test_a_paper_can_define_every_task_and_prove_its_rows(task: Task) -> None:
+    """Each size is a letter of the definition, and each count has a proof, at every cut."""
+    for t in range(1, task.length):
+        paper = task.in_paper(t)
+        assert paper is not None
+        assert all(re.search(rf"(?<![a-z\\]){name[0]}(?![a-z])", paper.task) for name in task.sizes)
+        assert re.search(r"\bf(=|\\neq)|\$f\$", paper.task)
+        rows = task.rows(t)
+        assert paper.proof.endswith(".") or rows is None or rows.bits == 0
+        for said in paper:
+            plain = said.replace(r"\{", "").replace(r"\}", "")
+            assert said.isascii() and said.count("$") % 2 == 0 and plain.count("{") == plain.count("}")
+
+
+def test_what_is_not_known_is_not_stated() -> None:
+    """Nothing follows from one row, and nothing is said of a task that no one has defined for a paper."""
+    assert theorem(api.bound("cgram(n=64,c=3,V=4)", cut=2)).splitlines()[0].endswith("so nothing is stated")
+    assert theorem(replace(api.bound("eva(n=64)"), definition=None)).endswith("so nothing is stated")
 
 
 def test_only_some_results_have_latex() -> None:

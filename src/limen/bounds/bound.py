@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import cleandoc
 from math import log2
 
 import msgspec
@@ -104,7 +103,8 @@ class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
     incomplete: str | None = None  # what was left out, since a package is not installed
     inputs: tuple[int, int] | None = None  # alphabet and length of a function of one's own
     table: AnswerTable | None = None  # of such a function, where it is small
-    why: str | None = None  # what the rows of a task are
+    definition: str | None = None  # of a task, for a paper
+    proof: str | None = None  # of its rows, for a paper; none where they were counted
     asks: int = 1  # answers that are due
 
     @property
@@ -135,8 +135,8 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
     closed, counted = task.rows(t), _counted(task, t) if _few(task) else None
     bits = None if closed is None else told_apart(task, t)
     if isinstance(counted, LeftOut):
-        left_out = f"the matrix of all inputs: {counted}"
-        return replace(_report(str(task), t, closed, None, _stated(task)), bits=bits, incomplete=left_out)
+        report = _report(str(task), t, closed, None, _stated(task))
+        return _for_a_paper(replace(report, incomplete=f"the matrix of all inputs: {counted}"), task, bits)
     rows = _better(closed, counted)
     if rows is not None and rows is not closed:
         bits = rows.bits
@@ -145,10 +145,17 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
         needs = (*needs, _carried(rows, bits))
     if task.asks == 1:
         needs = (*needs, *_exchanged(counted, task.vocab))
+    return _for_a_paper(_report(str(task), t, rows, counted, needs), task, bits)
+
+
+def _for_a_paper(report: BoundReport, task: Task, bits: int | None) -> BoundReport:
+    """The report of a task with what a paper says of it; counted rows are proved by counting again."""
+    paper = task.in_paper(report.cut)
     return replace(
-        _report(str(task), t, rows, counted, needs),
+        report,
         bits=bits,
-        why=None if rows is not closed else cleandoc(type(task).rows.__doc__ or ""),
+        definition=paper and f"{_sizes(task)} {paper.task}",
+        proof=paper.proof if paper and report.formula != COUNTED else None,
         asks=task.asks,
     )
 
@@ -170,6 +177,12 @@ def bound_here(
     """The bound of a Python function, run in this process; default cut: the one with the most rows."""
     name = getattr(function, "__name__", type(function).__name__)
     return _of_matrix(name, ask_here(function, cut, alphabet, length))
+
+
+def _sizes(task: Task) -> str:
+    """The sizes as a paper begins with them: Let n = 4 and n_1 = 2."""
+    sizes = [f"${name[0]}{'_' * (len(name) > 1)}{name[1:]}={value:,}$" for name, value in task.sizes.items()]
+    return f"Let {', '.join(sizes[:-1])}{' and ' * (len(sizes) > 1)}{sizes[-1]}."
 
 
 def _counted(task: Task, t: int) -> Counted | LeftOut:

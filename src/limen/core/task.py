@@ -32,6 +32,13 @@ class Player(NamedTuple):
     tokens: range
 
 
+class Paper(NamedTuple):
+    """Of a task, in LaTeX: the definition of f in the letters of its sizes, and a proof of `rows`."""
+
+    task: str
+    proof: str
+
+
 @dataclass(frozen=True)
 class Task(ABC):
     """A function of `length` tokens, each in 0..vocab-1, with values in 0..answers-1.
@@ -103,6 +110,13 @@ class Task(ABC):
 
         A recurrence must tell them apart.  Under a promise: so many that each two differ on a continuation
         allowed after both.  None: no closed form is known.
+        """
+        return None
+
+    def in_paper(self, t: int) -> Paper | None:
+        """What a paper says of the task and of `rows(t)`: which prefixes they are and what tells them apart.
+
+        None: nothing is written, and `limen bound … --format theorem` states nothing.
         """
         return None
 

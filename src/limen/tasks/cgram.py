@@ -14,7 +14,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, WrittenSizes, filled, uniform
+from limen.core.task import Answers, Paper, Tokens, WrittenSizes, filled, uniform
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -120,7 +120,7 @@ class Cgram(Shaped):
         return once
 
     def rows(self, t: int) -> Count:
-        """At least (V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2)); for c = 2 (V-K)^K.
+        """At least (V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2)) while t ≤ n; for c = 2 (V-K)^K.
 
         A symbol # starts K groups: #, one of (V-1)^(c-2) words of c-2 others, then a value.  Only the last
         value may be # too; then only # follows, so # and a word occur once.  As the gram is read,
@@ -130,11 +130,41 @@ class Cgram(Shaped):
         if c == 2:
             # two symbols: the answer is the other one; more: V-K = V/⌈log₂V⌉ is nearly the best
             K = min(groups, V - -(-V // V.bit_length()))
-            return Count(((V - K, K),), "(V-K)^K", exact=V == 2)
+            return Count(((V - K, K),), f"(V-K)^K, K = {K}", exact=V == 2)
         free = c - 1 - max(1, t - self.n)
         K = groups if V > 2 and free > groups.bit_length() else min(groups, (V - 1) ** free)
-        powers = ((V - 1, K - 1), (V, 1)) if K else ()
-        return Count(powers, "(V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2))", exact=False)
+        if K == 0:
+            return Count.of(1, "1", exact=False)
+        formula = "(V-1)^(K-1)·V, K = min(⌊min(t,n)/c⌋, (V-1)^min(c-2,n+c-1-t))"
+        return Count(((V - 1, K - 1), (V, 1)), formula, exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input is a word $x_1\dots x_n$ over $\{0,\dots,V-1\}$ and then a word of $c-1$ symbols "
+            r"that stands in $x$ exactly once, and not at its end; $f$ is the symbol that follows it there."
+        )
+        if self.c == 2:
+            return Paper(
+                task,
+                r"Take the prefixes that begin with $0\,v_1\,1\,v_2\dots(K-1)\,v_K$ for all values "
+                r"$v_i\in\{K,\dots,V-1\}$, and let all later symbols of $x$ be $V-1$. Then each of "
+                r"$0,\dots,K-1$ stands in $x$ once, and not at its end. Two of the prefixes differ in some "
+                r"$v_i$, and the symbol $i-1$ asks for it.",
+            )
+        j = t - self.n  # symbols of the question that were read
+        begin = rf", which begin with $1^{{{j - 1}}}$" if j > 1 else ""
+        known = rf"0\,1^{{{j - 1}}}" if j > 1 else "0"
+        read = rf" Of the question ${known}$ was read." if j > 0 else ""
+        return Paper(
+            task,
+            rf"Choose $K$ different words $w_1,\dots,w_K$ of $c-2$ symbols from $1,\dots,V-1${begin}. "
+            r"Take the prefixes in which $x$ begins with $0\,w_1v_1\,0\,w_2v_2\dots 0\,w_Kv_K$, where "
+            r"$v_1,\dots,v_{K-1}$ are not 0 and $v_K$ is any symbol, and let all other symbols of $x$ be 0. "
+            r"In $x$ a 0 with $c-2$ symbols behind it that are not 0 stands only before $w_1,\dots,w_K$, so "
+            r"each $0\,w_i$ "
+            rf"stands there once, and $v_i$ follows.{read} Two of the prefixes differ in some $v_i$, "
+            r"and $0\,w_i$ asks for it.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Cgram, ...]:

@@ -26,7 +26,7 @@ from limen.core import distribution
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Player, Tokens, WrittenSizes, different, distinct, uniform
+from limen.core.task import Answers, Paper, Player, Tokens, WrittenSizes, different, distinct, uniform
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -161,15 +161,105 @@ class Composition(Shaped):
         K, s = table.stop - table.start, t - table.start
         if s == 0:
             return Count(((N, N),), "N^N, N = N_{L-1}")
+        sizes = f"N = N_{{L-1}}, K = {K:,}, s = {s:,}"
         if N <= _WRITTEN:
             columns = N ** (N // K)
             return Count.of(
                 sum(_onto(K, k) * math.comb(columns, k) * k**s for k in range(1, min(K, columns) + 1)),
-                "Σ_F (different columns of F)^s",
+                f"Σ_k k!·S₂(K,k)·C(N^(N/K),k)·k^s, {sizes}",
             )
         if N >= 2 * K:
-            return Count(((N // 2, 1), (N, N - 1), (K, s)), "N^N·K^s/2, N = N_{L-1}", exact=False)
+            return Count(((N // 2, 1), (N, N - 1), (K, s)), f"N^N·K^s/2, {sizes}", exact=False)
         return Count(((N, N),), "N^N, N = N_{L-1}", exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        table = next((l for l in range(self.L, 0, -1) if t < self.table(l).stop), 0)
+        K, s = (self.N(table - 1), t - self.table(table).start) if table else (1, 0)
+        if table == self.L:
+            proof = (
+                r"Take all words of the first $t$ entries of $z_L$. Two of them differ at an entry $e$. "
+                r"Whatever the "
+                rf"later entries of $z_L$ are, {self._led(table)}. The answer is $z_L(e)$."
+            )
+        elif s and (self.N(self.L - 1) <= _WRITTEN or self.N(self.L - 1) >= 2 * K):
+            proof = self._inside(table, K, s)
+        else:
+            proof = self._whole(t > self.cut)
+        return Paper(self._defined, proof)
+
+    @property
+    def _defined(self) -> str:
+        if self.L == 1:
+            return (
+                r"Let $L=1$ and $N_0=m$. An input has a table of $m$ entries $z_1(0),\dots,z_1(m-1)$ in "
+                r"$\{0,\dots,m-1\}$, one token each, then a token $z_0\in\{0,\dots,m-1\}$, then a token $w$ "
+                r"that is always 0; $f=z_1(z_0)$."
+            )
+        return (
+            rf"Let $L={self.L}$, $N_0=m$ and $N_l=m\,n_1\cdots n_l$. An input has the tables "
+            rf"$z_L,\dots,z_1$, in this "
+            r"order and one token an entry; $z_l$ has the entries $z_l(0),\dots,z_l(N_{l-1}-1)$ in "
+            r"$\{0,\dots,N_{l-1}-1\}$. Then come a token $z_0\in\{0,\dots,m-1\}$ and a token "
+            r"$w=(w_1,\dots,w_{L-1})$ with $w_l\in\{0,\dots,n_l-1\}$. With $i_1=z_1(z_0)$ and "
+            r"$i_{l+1}=z_{l+1}(w_lN_{l-1}+i_l)$ the answer is $f=i_L$."
+        )
+
+    def _led(self, l: int) -> str:
+        """How later tokens ask for the entry e of z_l."""
+        if l == 1:
+            return r"the token $z_0=e$ leads to the entry $e$ of $z_1$"
+        return (
+            rf"with all entries of $z_{{{l - 1}}}$ equal to $b$ and $w_{{{l - 1}}}=a$, where "
+            rf"$e=aN_{{{l - 2}}}+b$ and $b<N_{{{l - 2}}}$, the chain comes to the entry $e$ of $z_{{{l}}}$"
+        )
+
+    def _whole(self, z_0: bool) -> str:
+        """N^N tables z_L, or N^(N/m) of them when z_0 is known."""
+        where = (
+            r"Let $z_l(i)=i$ in all tables but $z_L$; then $f=z_L(j)$ with "
+            r"$j=z_0+w_1N_0+\dots+w_{L-1}N_{L-2}$."
+            if self.L > 1
+            else r"Here $f=z_1(j)$ with $j=z_0$."
+        )
+        if z_0:
+            return (
+                rf"{where} Let $z_0=0$. Then $j$ can be each of the $N/m$ multiples of $m$ below $N$, by "
+                rf"the choice of "
+                r"$w$. Take for $z_L$ all tables that are 0 at all other entries. Two of them differ at "
+                r"such a $j$, and $w$ can ask for it."
+            )
+        return (
+            rf"Take all $N^N$ tables $z_L$. {where} This can be each number below $N$, by the choice of "
+            rf"$z_0$ and $w$. "
+            r"Two tables differ at some $j$, and the last two tokens can ask for it."
+        )
+
+    def _inside(self, l: int, K: int, s: int) -> str:
+        """s of the K entries of z_l were read, after the whole of z_L."""
+        if self.N(self.L - 1) <= _WRITTEN:
+            many = (
+                r"$k!\,S_2(K,k)\binom{N^{N/K}}{k}$ functions have $k$ different columns, where $S_2(K,k)$ "
+                r"is the number of partitions of $K$ things into $k$ parts."
+            )
+        else:
+            many = (
+                r"There are $N^{N/K}\geq K^2$ possible columns, as $N\geq 2K$. So some two of the $K$ "
+                r"columns of a random $F$ are equal with a probability of at most $\binom K2/K^2<1/2$, and "
+                r"at least half of the $N^N$ functions have $K$ different columns."
+            )
+        return (
+            rf"The cut is in $z_{{{l}}}$, of which $s={s:,}$ of $K={K:,}$ entries were read. Let $z_j(i)=i$ "
+            rf"for ${l}<j<L$. Then $f=F(v,i_{{{l}}})$, where $v=(w_{{{l}}},\dots,w_{{L-1}})$, and as $z_L$ "
+            rf"runs through all tables, $F$ "
+            r"runs through all $N^N$ functions. Call $F(\cdot,i)$, $0\leq i<K$, the columns of $F$. Take "
+            r"for each $F$ one $i$ for each of its different columns, and let each of the $s$ entries be "
+            r"any of these: $k^s$ prefixes if "
+            rf"there are $k$. {many} The later tokens can ask for any entry $e$ and any $v$: "
+            rf"{self._led(l)}. If two "
+            r"prefixes have the same $F$, they differ at an entry $e<s$, and the columns that it names "
+            r"differ at some $v$. If they have different ones, these differ at some $(v,i)$; let the next "
+            r"entry, $e=s$, be $i$."
+        )
 
     @classmethod
     def examples(cls) -> tuple[Composition, ...]:

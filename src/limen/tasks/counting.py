@@ -14,7 +14,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled, uniform
+from limen.core.task import Answers, Paper, Tokens, WrittenSizes, balanced, distinct, filled, uniform
 from limen.errors import at_least
 from limen.tasks._counts import binomial
 from limen.tasks._shape import InputShape, Shaped
@@ -94,6 +94,26 @@ class Counting(Shaped):
         if t > self.n:
             return Count.of(self.n + 1, "n + 1")
         return binomial(t + self.S - 1, min(t, self.S - 1), "C(t+S-1, S-1)")
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $n$ symbols $x_1,\dots,x_n$ and a symbol $s$, all in $\{0,\dots,S-1\}$, and a "
+            r"number $k\in\{1,\dots,n\}$; $f=1$ if at least $k$ of the $x_j$ are $s$, and $f=0$ otherwise."
+        )
+        if t > self.n:
+            return Paper(
+                task,
+                r"Let $s=0$, and take for each $c=0,\dots,n$ a prefix in which $c$ of the $x_j$ are 0. Of "
+                r"two of them let $c$ be the larger number: $k=c$ has the answer 1 after the one, and 0 "
+                r"after the other.",
+            )
+        return Paper(
+            task,
+            r"Take for all $(c_0,\dots,c_{S-1})$ with $c_0+\dots+c_{S-1}=t$ one prefix in which each symbol "
+            r"$s$ occurs $c_s$ times. In two of them the sums are equal, so for some $s$ the first one has "
+            r"the larger number $c_s$. Let all later $x_j$ be another symbol, and ask for $s$ and $k=c_s$: "
+            r"the answer is 1 after the first one and 0 after the other.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Counting, ...]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced, distinct, shuffled, uniform
+from limen.core.task import Answers, Paper, Tokens, balanced, distinct, shuffled, uniform
 from limen.tasks._counts import power_and
 from limen.tasks._two_strings import TwoStrings
 
@@ -89,6 +89,26 @@ class Disjointness(TwoStrings):
         if t <= self.n:
             return Count(((2, t),), "2^t")
         return power_and(2, 2 * self.n - t, 1, "2^(2n-t) + 1")
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $2n$ bits $a_1\dots a_nb_1\dots b_n$; "
+            r"$f=0$ if $a_i=b_i=1$ for some $i$, and $f=1$ otherwise."
+        )
+        if t <= self.n:
+            return Paper(
+                task,
+                r"Take all words $a_1\dots a_t$. Two of them differ in some $a_i$. Let the other bits of "
+                r"$a$ be 0, and let $b_i=1$ be the only one in $b$. The answer is 0 where $a_i=1$, and 1 "
+                r"where $a_i=0$.",
+            )
+        return Paper(
+            task,
+            r"Let $j=t-n$, and let $a_i=b_i=0$ for $i\leq j$. Take all words $a_{j+1}\dots a_n$: there are "
+            r"$2^{n-j}=2^{2n-t}$. Two of them differ in some $a_i$, and then $b_i=1$, alone, has two "
+            r"answers. One more prefix has $a_1=b_1=1$: the answer after it is 0 always, and after the "
+            r"others it is 1 if no bit of $b$ is 1.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Disjointness, ...]:

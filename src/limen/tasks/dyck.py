@@ -15,7 +15,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, WrittenSizes, balanced, filled
+from limen.core.task import Answers, Paper, Tokens, WrittenSizes, balanced, filled
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -256,6 +256,19 @@ class Dyck(Shaped):
             return Count(((self.k, H),), formula, exact=False)
         # k^(H+2) - k^(H mod 2) is k²-1 times the sum of k^H, k^(H-2), …
         return Count.of((self.k ** (H + 2) - self.k ** (H % 2)) // (self.k**2 - 1) + lost, formula)
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input is a word of $n$ brackets of $k$ kinds, each opening or closing; $f=1$ if all are "
+            r"closed by their own kind in the right order and never more than $D$ are open, and $f=0$ "
+            r"otherwise.",
+            r"Take for each $h\leq\min(t,n-t,D)$ of the parity of $t$ and each word $c_1\dots c_h$ of kinds "
+            r"the prefix of $(t-h)/2$ pairs $(\,)$ of one kind and then opening brackets of the kinds "
+            r"$c_1,\dots,c_h$. Continue with closing brackets of the kinds $c_h,\dots,c_1$ and $(n-t-h)/2$ "
+            r"pairs: the answer is 1. After the prefix of another word it is 0: if that is not as long, the "
+            r"numbers of opening and closing brackets differ, and if it is, some bracket is closed by "
+            r"another kind. A prefix that begins with a closing bracket has the answer 0 always.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Dyck, ...]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced, uniform
+from limen.core.task import Answers, Paper, Tokens, balanced, uniform
 from limen.tasks._counts import power_and
 from limen.tasks._orders import in_order, nearly_equal
 from limen.tasks._two_strings import TwoStrings
@@ -65,6 +65,25 @@ class Equality(TwoStrings):
         if t <= self.n:
             return Count(((2, t),), "2^t")
         return power_and(2, 2 * self.n - t, 1, "2^(2n-t) + 1")
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $2n$ bits $a_1\dots a_nb_1\dots b_n$; "
+            r"$f=1$ if $a_i=b_i$ for all $i$, and $f=0$ otherwise."
+        )
+        if t <= self.n:
+            return Paper(
+                task,
+                r"Take all words $a_1\dots a_t$. Continue with $a_{t+1}=\dots=a_n=0$ and with $b$ equal to "
+                r"$a$: the answer is 1. After any other of these words the same continuation has the answer "
+                r"0.",
+            )
+        return Paper(
+            task,
+            r"Let $j=t-n$, and let $a_i=b_i=0$ for $i\leq j$. Take all words $a_{j+1}\dots a_n$: there are "
+            r"$2^{n-j}=2^{2n-t}$. Continue with $b_i=a_i$ for $i>j$: the answer is 1, and 0 after any other "
+            r"of these words. One more prefix has $b_1=1\neq a_1$; the answer after it is 0 always.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Equality, ...]:

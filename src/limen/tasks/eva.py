@@ -15,7 +15,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.task import Answers, Task, Tokens, different, distinct, uniform
+from limen.core.task import Answers, Paper, Task, Tokens, different, distinct, uniform
 from limen.errors import at_least
 
 
@@ -77,3 +77,10 @@ class Eva(Task):
     def rows(self, t: int) -> Count:
         """All n^t tables f(0) … f(t-1)."""
         return Count(((self.n, t),), "n^t")
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input has $n+1$ tokens $g(0),\dots,g(n-1),x$ in $\{0,\dots,n-1\}$, and $f=g(x)$.",
+            r"Take all words $g(0)\dots g(t-1)$. Two of them differ in some $g(i)$ with $i<t$. Whatever the "
+            r"other entries are, the last token $x=i$ asks for $g(i)$, and the answers differ.",
+        )

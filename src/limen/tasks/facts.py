@@ -22,7 +22,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Player, Tokens, WrittenSizes
+from limen.core.task import Answers, Paper, Player, Tokens, WrittenSizes
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 from limen.tasks.composition import Composition
@@ -188,6 +188,12 @@ class Facts(Shaped):
     def rows(self, t: int) -> Count:
         """Those of the composition whose tables the facts are: the same answers, token by token."""
         return self.composition.rows(t)
+
+    def in_paper(self, t: int) -> Paper:
+        """Of the same composition; what a sentence tells is a token."""
+        task, proof = self.composition.in_paper(t)
+        told = r" Each entry of a table is told by an English sentence, $z_0$ and $w$ by the question."
+        return Paper(task + told, proof)
 
     @classmethod
     def examples(cls) -> tuple[Facts, ...]:

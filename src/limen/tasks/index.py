@@ -14,7 +14,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.task import Answers, Tokens, balanced, different, uniform
+from limen.core.task import Answers, Paper, Tokens, balanced, different, uniform
 from limen.errors import at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -88,6 +88,14 @@ class Index(Shaped):
     def rows(self, t: int) -> Count:
         """All S^t strings s_0 … s_{t-1}."""
         return Count(((self.S, t),), "S^t")
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input is a word $s_0\dots s_{n-1}$ over $\{0,\dots,S-1\}$, then a position "
+            r"$p\in\{0,\dots,n-1\}$, and $f=s_p$.",
+            r"Take all words $s_0\dots s_{t-1}$. Two of them differ in some $s_i$ with $i<t$. Whatever the "
+            r"other symbols are, the position $p=i$ asks for $s_i$, and the answers differ.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Index, ...]:

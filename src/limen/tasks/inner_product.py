@@ -14,7 +14,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced, uniform
+from limen.core.task import Answers, Paper, Tokens, balanced, uniform
 from limen.tasks._two_strings import TwoStrings
 
 
@@ -63,6 +63,23 @@ class InnerProduct(TwoStrings):
         if t <= self.n:
             return Count(((2, t),), "2^t")
         return Count(((2, 2 * self.n - t + 1),), "2^(2n-t+1)")
+
+    def in_paper(self, t: int) -> Paper:
+        task = r"An input has $2n$ bits $a_1\dots a_nb_1\dots b_n$, and $f=(a_1b_1+\dots+a_nb_n)\bmod 2$."
+        if t <= self.n:
+            return Paper(
+                task,
+                r"Take all words $a_1\dots a_t$. Two of them differ in some $a_i$. Let the other bits of "
+                r"$a$ be 0, and let $b_i=1$ be the only one in $b$: the answer is $a_i$.",
+            )
+        return Paper(
+            task,
+            r"Let $j=t-n$. Take the prefixes with $b_1=1$, with $a_i=b_i=0$ for $1<i\leq j$, and with any "
+            r"bits $a_1,a_{j+1},\dots,a_n$: there are $2^{1+n-j}=2^{2n-t+1}$. If all later bits of $b$ are "
+            r"0, the answer is $a_1$; so where $a_1$ differs, the answers do. If $a_1$ is the same, some "
+            r"$a_i$ with $i>j$ differs, and with $b_i=1$, alone among the later bits, the answer is "
+            r"$(a_1+a_i)\bmod 2$.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[InnerProduct, ...]:

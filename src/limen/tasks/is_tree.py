@@ -17,7 +17,7 @@ from flint import fmpz
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced, different, distinct
+from limen.core.task import Answers, Paper, Tokens, balanced, different, distinct
 from limen.errors import at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -172,6 +172,66 @@ class IsTree(Shaped):
         if (n, t) == (4, 2):
             return Count.of(5, "5", exact=False)
         return Count.of(int(fmpz.stirling_s2(n, n - t)) + cycle, "S₂(n,n-t) + [t ≥ 3]")
+
+    def in_paper(self, t: int) -> Paper:
+        n = self.n
+        task = (
+            r"An input has $n-1$ tokens, different edges of a graph on the vertices $0,\dots,n-1$, in any "
+            r"order; $f=1$ if the graph is a tree, and $f=0$ otherwise."
+        )
+        if (n, t) == (4, 2):
+            return Paper(
+                task,
+                r"Take the five prefixes with the edges $\{01,02\}$, $\{01,13\}$, $\{01,23\}$, $\{03,23\}$ "
+                r"and $\{12,23\}$. One goes through the ten pairs: for each of them there is an edge in "
+                r"neither prefix that makes a tree of one of them and a cycle in the other.",
+            )
+        forests = (
+            r"$S_2(n,n-t)\geq(n-t)^t$ is the number of partitions of the vertices into $n-t$ parts. Take "
+            r"for each of them a forest of $t$ edges whose components are these parts"
+        )
+        cuts = r"every cut of the complete graph has at least $n-1>t$ edges"
+        cyclic = (
+            r" One more prefix has a cycle: the answer after it is 0 always, while edges outside it and the "
+            r"forest "
+            rf"complete each forest to a tree, for {cuts}."
+            if t >= 3
+            else ""
+        )
+        if t == n - 2 and n <= 6:
+            return Paper(
+                task,
+                rf"{forests}. For $n\leq 6$ and $t=n-2$ they can be chosen, as was found by going through "
+                rf"all pairs of "
+                r"forests, so that for each two of them some edge that is in neither makes a tree of one "
+                r"and closes a "
+                rf"cycle in the other.{cyclic}",
+            )
+        if t == n - 2:
+            return Paper(
+                task,
+                rf"{forests}, a path in each part. Let $F$ and $F'$ be two of them, with parts $P,Q$ and "
+                rf"$P',Q'$. An edge "
+                r"between $X=(P\cap P')\cup(Q\cap Q')$ and $Y=(P\cap Q')\cup(Q\cap P')$ that is in neither "
+                r"makes a tree of one of them and closes a cycle in the other. Suppose there is none. "
+                r"Neither $X$ nor $Y$ is empty, so each vertex of one is joined in $F$ or $F'$ to all of "
+                r"the other. In paths it has at most two edges, so $|X|,|Y|\leq 4$. As $n\geq 7$, one of "
+                r"the two sizes is 4 and the other 3 or 4, which makes 12 or 16 edges. "
+                rf"But $F$ and $F'$ have $2(n-2)$ together, 10 or 12: a contradiction.{cyclic}",
+            )
+        return Paper(
+            task,
+            rf"{forests}. Let $F$ and $F'$ be two of them. As {cuts}, edges outside $F'$ complete any "
+            rf"forest that "
+            r"contains $F$ to a tree. As both have as many parts, some part $P$ of $F'$ meets two parts of "
+            r"$F$. If $a,b\in P$ are in different parts of $F$ and $ab$ is no edge of $F'$, then $ab$ and "
+            r"such edges complete $F$ to a tree, while $ab$ closes a cycle in $F'$. Otherwise $F'$ has all "
+            r"edges between the vertices of $P$ in different parts of $F$. There are two such parts only, "
+            r"for three would give a triangle. Let $a$ and $b$ be vertices of $P$, one in each, and $z$ one "
+            r"in a third part of $F$; there is one, for $n-t\geq 3$. It is not in $P$, so $az$ and $bz$ are "
+            r"in neither forest. They and edges outside $F'$ complete "
+            rf"$F$ to a tree, and with $ab$ they make a cycle in $F'$.{cyclic}",
+        )
 
     @classmethod
     def examples(cls) -> tuple[IsTree, ...]:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.task import Answers, Tokens
+from limen.core.task import Answers, Paper, Tokens
 from limen.errors import at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -96,6 +96,16 @@ class Khop(Shaped):
     def queries(self, prefix: Tokens) -> Tokens:
         """Every character that differs from the one before."""
         return np.setdiff1d(np.arange(self.k + 1, self.none), prefix[-1:])[:, None]
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input has $n+1$ tokens: a number $c\in\{0,\dots,k\}$ and then $x_1\dots x_n$ over an "
+            r"alphabet of $S$ symbols, no two neighbours equal. A hop leads from a place $i$ to $j+1$, "
+            r"where $j<i$ is the last place with $x_j=x_i$; there is none if there is no such $j$. For each "
+            r"$i=1,\dots,n$, $f$ answers with the symbol at the place that $c$ hops from $i$ lead to, or "
+            r"says that there is none.",
+            "",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Khop, ...]:

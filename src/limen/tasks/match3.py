@@ -16,7 +16,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled
+from limen.core.task import Answers, Paper, Tokens, WrittenSizes, balanced, distinct, filled
 from limen.errors import at_least
 from limen.tasks._counts import subsets
 from limen.tasks._modular import ModularSums
@@ -107,6 +107,30 @@ class Match3(ModularSums):
         if t < 3 or sets.value is None:
             return replace(sets, exact=False)
         return Count.of(sets.value + 1, sets.formula, exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $n$ tokens $x_1,\dots,x_n$ in $\{0,\dots,M-1\}$; $f=1$ if $x_i+x_j+x_k\equiv "
+            r"0\pmod M$ for some $i<j<k$, and $f=0$ otherwise."
+        )
+        last = "and $2K$ behind them" if t == self.n - 1 else "some repeated"
+        then = "" if t == self.n - 1 else "$n-t-2$ copies of a value of $B$, then $2K$, then "
+        return Paper(
+            task,
+            r"Take for each non-empty set of values in $1,\dots,K$ that fits one prefix with exactly these "
+            r"values, "
+            rf"{last}. Let $A$ have a value $a$ that $B$ lacks, and continue with {then}$M-2K-a$. After "
+            r"$A$ the answer is 1, for $a+2K+(M-2K-a)=M$. After $B$, with $x,y,z$ of $B$: $x+y+z\leq 3K<M$ "
+            r"and $x+y+2K\leq 4K<M$; $x+y+(M-2K-a)$ is below $M$ and at least $M-3K+1>0$; and "
+            r"$x+2K+(M-2K-a)=M+x-a$ is no multiple of $M$, since $x\neq a$ and $|x-a|\leq K$. So the answer "
+            r"is 0."
+            + (
+                r" The same holds of $a=K+1$, which no set has. One more prefix is all zeros; the answer "
+                r"after it is 1 always, and so it is told apart from each set."
+                if t >= 3
+                else ""
+            ),
+        )
 
     @classmethod
     def examples(cls) -> tuple[Match3, ...]:

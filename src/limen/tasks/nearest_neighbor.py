@@ -17,7 +17,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, WrittenSizes, balanced, filled, shuffled, uniform
+from limen.core.task import Answers, Paper, Tokens, WrittenSizes, balanced, filled, shuffled, uniform
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -233,7 +233,21 @@ class NearestNeighbor(Shaped):
         A point itself asks for its label, also when later points repeat earlier ones.
         """
         labels = min(t // 2, self.directions)
-        return Count(((2, labels),), "2^min(⌊t/2⌋, directions)", exact=False)
+        return Count(((2, labels),), f"2^min(⌊t/2⌋, G), G = {self.directions:,} directions", exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input has $2n+1$ tokens: points $v_1,\dots,v_n\in\{-g,\dots,g\}^D\setminus\{0\}$, each "
+            r"followed by its label $y_i\in\{0,1\}$, and then a point $u$ of the same kind. The answer $f$ "
+            r"is the label of the $v_i$ at the smallest angle to $u$, and of the first such one if there "
+            r"are several.",
+            r"The points have $G$ directions, one for each vector whose coordinates have no common divisor. "
+            r"Let $P=\min(\lfloor t/2\rfloor,G)$, and choose vectors $p_1,\dots,p_P$ of different "
+            r"directions. Take the prefixes that begin with $p_1y_1\dots p_Py_P$ for all labels; let all "
+            r"points after these, in the prefix and behind it, be $p_1$ with label 0. Two of the prefixes "
+            r"differ in some $y_i$. The last token $u=p_i$ is at the angle 0 to $p_i$ alone, which stands "
+            r"first among its copies, so the answer is $y_i$.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[NearestNeighbor, ...]:

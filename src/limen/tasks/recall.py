@@ -17,6 +17,7 @@ from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
 from limen.core.task import (
     Answers,
+    Paper,
     Tokens,
     WrittenSizes,
     different,
@@ -139,6 +140,27 @@ class Recall(Shaped):
     def rows(self, t: int) -> Count:
         """V for each value read, the keys being fixed; after the cut, for each that was not asked for."""
         return Count(((self.V, min(t // 2, 3 * self.n - t)),), "V^min(⌊t/2⌋, 3n-t)", exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $2n+q$ tokens in $\{0,\dots,V-1\}$: $n$ different keys, each followed by its "
+            r"value, $k_1v_1\dots k_nv_n$, and then $q$ different ones of the keys. For each of these $q$ "
+            r"tokens, in their order, $f$ answers with the value of that key."
+        )
+        if t <= self.cut:
+            return Paper(
+                task,
+                r"Fix the keys $k_1,\dots,k_n$, and let $v_1,\dots,v_{\lfloor t/2\rfloor}$ be any values. "
+                r"Two such prefixes differ in some $v_i$. Continue with any values of the other keys, and "
+                r"ask for $k_i$ first: the answers are the two values $v_i$.",
+            )
+        return Paper(
+            task,
+            r"Let $j=t-2n$ be the number of keys that have been asked for. Fix the keys $k_1,\dots,k_n$, "
+            r"let $v_1=\dots=v_j=0$ and let $k_1,\dots,k_j$ be these keys; $v_{j+1},\dots,v_n$ are any "
+            r"$n-j=3n-t$ values. Two such prefixes differ in some $v_i$ with $i>j$, and the next token may "
+            r"ask for $k_i$.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Recall, ...]:

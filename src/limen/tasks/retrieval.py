@@ -18,6 +18,7 @@ from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution, Given
 from limen.core.task import (
     Answers,
+    Paper,
     Tokens,
     WrittenSizes,
     balanced,
@@ -147,6 +148,36 @@ class Retrieval(Shaped):
         if t == n or n + t <= keys:
             return binomial(keys, t, "C(2^D,t)·V^t", (V, t))
         return replace(binomial(keys - n + t, t, "C(2^D-n+t,t)·V^t", (V, t)), exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        other = ", and $f=V$ if there is none" if self.absent else r"; one of the keys $a_i$ is $a$"
+        task = (
+            r"An input has $n$ tokens, the pairs $(a_1,b_1),\dots,(a_n,b_n)$ of keys "
+            r"$a_i\in\{0,\dots,2^D-1\}$, no two of them equal, and values $b_i\in\{0,\dots,V-1\}$, and then "
+            r"a query $a\in\{0,\dots,2^D-1\}$. "
+            rf"The answer $f$ is the $b_i$ with $a_i=a${other}."
+        )
+        if not self.absent:
+            return Paper(
+                task,
+                r"Fix $n$ different keys $a_1,\dots,a_n$ and take the prefixes $(a_1,b_1)\dots(a_t,b_t)$ "
+                r"for all values. Two of them differ in some $b_i$ with $i\leq t$. Continue with any values "
+                r"of the other keys and with the query $a=a_i$: the answers are the two values $b_i$.",
+            )
+        if t == self.n or self.n + t <= self.keys:
+            keys = r"of the $2^D$ keys"
+            room = r"Two sets leave at least $2^D-2t\geq n-t$ keys that are in neither"
+            room = r"No pairs are to come" if t == self.n else rf"{room}; let such keys come, with any values"
+        else:
+            keys = r"of the first $2^D-n+t$ keys"
+            room = "The last $n-t$ keys are in no set; let these come, with any values"
+        return Paper(
+            task,
+            rf"Take for each set of $t$ {keys} and for all values of them one prefix with these pairs. "
+            rf"{room}. Two prefixes differ at some key $a$: it "
+            r"has two values, or it is in one of them alone. The query $a$ has two answers then, for the "
+            r"answer to an absent key, $V$, is no value.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Retrieval, ...]:

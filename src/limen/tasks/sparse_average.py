@@ -18,7 +18,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import BY_ANSWER, Distribution
-from limen.core.task import Answers, Tokens, distinct
+from limen.core.task import Answers, Paper, Tokens, distinct
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 
@@ -106,6 +106,36 @@ class SparseAverage(Shaped):
         if self.q == self.n:
             return Count.of(min(t, self.n) + 1, "min(t,n) + 1")
         return Count(((2, min(t, 2 * self.n - t)),), "2^min(t, 2n-t)", exact=t <= self.n)
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $n$ bits $z_0\dots z_{n-1}$ and then $q$ positions $0\leq y_1<\dots<y_q\leq "
+            r"n-1$, one token each, and $f=z_{y_1}+\dots+z_{y_q}$."
+        )
+        if self.q == self.n:
+            return Paper(
+                task,
+                r"As $q=n$, all positions are asked for, and $f$ is the number of ones. Take the prefixes "
+                r"whose bits are $1^s0^{\min(t,n)-s}$, $0\leq s\leq\min(t,n)$. If the other bits are 0, the "
+                r"answer is $s$.",
+            )
+        if t <= self.n:
+            return Paper(
+                task,
+                r"Take all words $z_0\dots z_{t-1}$, and let all later bits be 0. Two different words $z$ "
+                r"and $z'$ of $n$ bits have another sum at some $q$ positions. Otherwise $d=z-z'$ would sum "
+                r"to 0 at every $q$ positions; as $q<n$, one position can be exchanged for any other, so "
+                r"all $d_i$ are equal, to $c\neq 0$, and the sum is $qc\neq 0$.",
+            )
+        return Paper(
+            task,
+            r"Let $j=t-n$ and let the positions that were read be $0,\dots,j-1$. Take all words with "
+            r"$z_0=\dots=z_{j-1}=0$: there are $2^{n-j}=2^{2n-t}$. There are $q-j\geq 1$ positions to come, "
+            r"fewer than the $n-j$ places behind. Two different words $z$ and $z'$ have another sum at some "
+            r"$q-j$ of these. Otherwise $d=z-z'$ would sum to 0 at every $q-j$ of them; one can be "
+            r"exchanged for any other, so all these $d_i$ are equal, to $c\neq 0$, and the sum is "
+            r"$(q-j)c\neq 0$.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[SparseAverage, ...]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced
+from limen.core.task import Answers, Paper, Tokens, balanced
 from limen.errors import at_least
 from limen.tasks._counts import subsets
 from limen.tasks._modular import ModularSums
@@ -86,6 +86,31 @@ class ThreeSum(ModularSums):
         sets = subsets(m, free, "Σ_{s=1}^{min(t-[t=n],m)} C(m,s), m = ⌊(M+1)/3⌋")
         single = Count.of(self.M, "M", exact=False)
         return single if single.bits > sets.bits else replace(sets, exact=False)
+
+    def in_paper(self, t: int) -> Paper:
+        task = (
+            r"An input has $n+1$ tokens $x_1,\dots,x_n,q$ in $\{0,\dots,M-1\}$; $f=1$ if $x_j+x_k+q\equiv "
+            r"0\pmod M$ for some $j<k$, and $f=0$ otherwise."
+        )
+        if self.rows(t).formula == "M":
+            return Paper(
+                task,
+                r"Take the $M$ prefixes $0\dots 0\,y$, and let all later tokens before $q$ be 0. The sums "
+                r"of two tokens are $y$ and, where there are two zeros, $0$. Of two prefixes with $y\neq "
+                r"y'$ let $y\neq 0$: then $q\equiv -y$ has the answer 1 after the first one and 0 after the "
+                r"other.",
+            )
+        last = "stands before $A$" if t == self.n else "are all tokens between the prefix and $q$"
+        return Paper(
+            task,
+            r"Let $w=2m-1$. Take for each non-empty set $A\subseteq\{0,\dots,m-1\}$ that fits one prefix "
+            r"with exactly "
+            rf"these values, some repeated; a token $w$, or several, {last}. Below $M\geq 3m-1$ the sums of "
+            rf"two "
+            r"values of $A$ lie in $0,\dots,2m-2$, and the sums $w+a$ in $2m-1,\dots,3m-2$; and $w+w\equiv "
+            r"w+a$ would mean $w=a$. So with $q\equiv -(w+a)$ the answer is 1 if and only if $a\in A$, and "
+            r"two different sets are told apart by an $a$ that is in one of them alone.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[ThreeSum, ...]:

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import BY_ANSWER, Distribution
-from limen.core.task import Answers, Tokens, balanced, uniform
+from limen.core.task import Answers, Paper, Tokens, balanced, uniform
 from limen.errors import at_least
 from limen.tasks._counts import power_and
 from limen.tasks._orders import in_order, nearly_equal
@@ -109,9 +109,30 @@ class Turing(Shaped):
         """
         s = max(t - 1, 0)
         if self.program == "increment":
-            return Count.of((1, 2)[s] if s < 2 else 4, "min(4, 2^s)")
+            return Count.of((1, 2)[s] if s < 2 else 4, "min(4,2^s), s = t-1")
         met = int(2 * s >= self.n + 2)
         return power_and(2, min(s, self.n - s), met, "2^min(s,n-s) + [2s ≥ n+2], s = t-1")
+
+    def in_paper(self, t: int) -> Paper:
+        if self.program == "increment":
+            return Paper(
+                r"An input is a blank and then $n$ binary digits $d_1\dots d_n$, the highest first; $f$ is "
+                r"the highest digit of that number plus one, modulo $2^n$. So $f\neq d_1$ if "
+                r"$d_2=\dots=d_n=1$, and $f=d_1$ otherwise.",
+                r"If $s=1$, take both digits $d_1$; all later digits are 0, and $f=d_1$. If $s\geq 2$, take "
+                r"$d_1\in\{0,1\}$ followed by $1^{s-1}$ or by $0^{s-1}$. With later digits 0 the answer is "
+                r"$d_1$. With later digits 1 it is $1-d_1$ after $d_1\,1^{s-1}$ and $d_1$ after "
+                r"$d_1\,0^{s-1}$. So each two of the four prefixes are told apart.",
+            )
+        return Paper(
+            r"An input is a blank and then $n$ binary digits $d_1\dots d_n$; $f=1$ if $d_i=d_{n+1-i}$ for "
+            r"all $i$, and $f=0$ otherwise.",
+            r"Let $r=\min(s,n-s)$. Take for all digits $d_1,\dots,d_r$ the prefix of these and then zeros, "
+            r"up to $s$ digits. Continue with zeros, if any are due, and with $d_r\dots d_1$ at the end: "
+            r"the answer is 1, and after any other of these prefixes it is 0. If $2s\geq n+2$, the digits "
+            r"from place $n-s+1$ to place $s$, two at least, are mirror images of each other; one more "
+            r"prefix has $1\,0\dots 0$ there, and the answer after it is 0 always.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[Turing, ...]:

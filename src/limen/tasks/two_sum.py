@@ -15,7 +15,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced, uniform
+from limen.core.task import Answers, Paper, Tokens, balanced, uniform
 from limen.errors import at_least
 from limen.tasks._counts import subsets
 from limen.tasks._modular import ModularSums
@@ -82,6 +82,16 @@ class TwoSum(ModularSums):
         if t == 0:
             return Count.of(1, "1")
         return subsets(self.M, t, "Σ_{s=1}^{min(t,M)} C(M,s)")
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input has $n+1$ tokens $x_1,\dots,x_n,q$ in $\{0,\dots,M-1\}$; $f=1$ if $x_j+q\equiv "
+            r"0\pmod M$ for some $j$, and $f=0$ otherwise.",
+            r"Take for each non-empty set of at most $t$ values one prefix with exactly these values; one "
+            r"of them is repeated if there are fewer than $t$. Of two different sets one, say $A$, has a "
+            r"value $a$ that the other, $B$, lacks. Let the other $x_j$ be a value of $B$ and let $q\equiv "
+            r"-a$. The answer is 1 after $A$ and 0 after $B$.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[TwoSum, ...]:

@@ -17,7 +17,7 @@ from typing import ClassVar
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Tokens, balanced
+from limen.core.task import Answers, Paper, Tokens, balanced
 from limen.errors import at_least
 from limen.tasks._counts import log_of_sum, signed_subsets
 from limen.tasks._modular import ModularSums
@@ -85,7 +85,8 @@ class TwoSumAny(ModularSums):
         Two such sets are told apart by -v for a v in one of them, then repetitions of a harmless value.
         """
         h, e = (self.M - 1) // 2, 2 - self.M % 2
-        formula = "Σ_{s≥1} C(h,s)·2^s·#{z ≤ t-s of e} + C(e,t) + [t ≥ 2]"
+        sets = "Σ_{z<t} Σ_{s=1}^{t-z} C(e,z)·C(h,s)·2^s"
+        formula = f"{sets} + C(e,t) + [t ≥ 2], h = ⌊(M-1)/2⌋, e = {e}"
         total = comb(e, t) + (t >= 2)
         for z in range(min(e, t - 1) + 1):
             couples = signed_subsets(h, t - z, signs=2)
@@ -94,6 +95,23 @@ class TwoSumAny(ModularSums):
                 return Count(((2, bits),), formula, exact=False)
             total += comb(e, z) * couples
         return Count.of(total, formula)
+
+    def in_paper(self, t: int) -> Paper:
+        return Paper(
+            r"An input has $n$ tokens $x_1,\dots,x_n$ in $\{0,\dots,M-1\}$; $f=1$ if $x_i+x_j\equiv 0\pmod "
+            r"M$ for some $i<j$, and $f=0$ otherwise.",
+            r"The values fall into $h$ couples $\{v,-v\}$ and $e$ values that are their own negatives. Take "
+            r"the sets $A$ of $s$ values from different couples ($2^s\binom hs$ choices) and $z$ of the $e$ "
+            r"values ($\binom ez$ choices) that have a prefix of $t$ tokens in which the $z$ values come "
+            r"once: $s\geq 1$ and $s+z\leq t$, where one of the $s$ values is repeated, or $s=0$ and $z=t$. "
+            r"No two tokens of such a prefix sum to 0. Call $y\not\equiv -y$ with $-y\notin A$ harmless for "
+            r"$A$: such is any of the $s$ values, or $y=1$ if $s=0$; copies of it make no sum with $A$ or "
+            r"each other. Of two different sets one, say $A$, has a value $v$ that the other, $B$, lacks; "
+            r"let the next token be $-v$, and all after it $-v$ again, or, if $v$ is its own negative, a "
+            r"value that is harmless for $B$. The answer is 1 after $A$ and 0 after $B$. If $t\geq 2$, a "
+            r"prefix that holds a pair with sum 0 has the answer 1 always, and each other prefix the answer "
+            r"0 before harmless tokens.",
+        )
 
     @classmethod
     def examples(cls) -> tuple[TwoSumAny, ...]:
