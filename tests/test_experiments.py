@@ -383,8 +383,8 @@ def test_constructions_stand_beside_trained_models_and_apart_from_them() -> None
 def test_what_is_proved_impossible_was_not_learned() -> None:
     """If it was, a theorem, the kernel or the trainer is wrong."""
     found = [one for name in ids("experiments") for size in SIZES for one in shipped(name, size).values()]
-    assert any(one.provable for one in found)
-    assert all(one.outcome is not Outcome.LEARNED for one in found if one.provable)
+    assert any(one.limits.provable for one in found)
+    assert all(one.outcome is not Outcome.LEARNED for one in found if one.limits.provable)
 
 
 @pytest.mark.long
@@ -427,17 +427,21 @@ def test_a_conclusion_that_the_results_contradict_is_not_printed() -> None:
 
 
 def test_what_is_said_to_be_ruled_out_is_and_what_is_not_is_not() -> None:
-    ruled_out = {name for name, one in shipped("precision", "standard").items() if one.provable}
+    ruled_out = {name for name, one in shipped("precision", "standard").items() if one.limits.provable}
     assert ruled_out == {*experiment("precision").shows[0].not_learned}
     for name in ("depth", "equality_layers", "index_length"):
-        assert not any(one.provable for one in shipped(name, "standard").values())
+        assert not any(one.limits.provable for one in shipped(name, "standard").values())
 
 
 def test_what_sentences_say_of_ceilings_is_so() -> None:
-    cells = [one for name, one in shipped("below_bound", "standard").items() if one.ceiling is not None]
+    cells = [
+        one for name, one in shipped("below_bound", "standard").items() if one.limits.ceiling is not None
+    ]
     tables = [one for one in cells if one.cell.name.startswith("eva")]
-    assert len(tables) == 9 and all(highest(one) < one.ceiling / 2 for one in tables if one.ceiling)
-    assert all(highest(one) < (one.ceiling or 0) for one in cells)
+    assert len(tables) == 9 and all(
+        highest(one) < one.limits.ceiling / 2 for one in tables if one.limits.ceiling
+    )
+    assert all(highest(one) < (one.limits.ceiling or 0) for one in cells)
     deltas = shipped("below_bound", "standard")["gated_delta, two full layers"]
     assert sum(m.accuracy >= 0.99 for m in deltas.measurements) == 2
 

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,13 +13,17 @@ import pytest
 import torch
 from fixtures.cli import limen
 
+from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
+from limen.core.certificate import Bound
 from limen.core.task import Task
+from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.training.adamw import AdamW
 from limen.training.experiment import SIZES, VALIDATION, ExperimentCell, experiment
-from limen.training.judged import kept_in
+from limen.training.judged import kept_in, section
 from limen.training.lesson import lesson_for
+from limen.training.limits import limits_of
 from limen.training.pupil import Pupil
 from limen.training.rounded import Rounding
 from limen.training.run import _pupil
@@ -242,12 +247,29 @@ def test_no_trained_model_is_above_a_proved_ceiling() -> None:
     met = 0
     for name in ids("experiments"):
         for one in kept_in(None, name).values():
-            ceiling = one.measurement.ceiling
-            if ceiling is not None and not one.spec.hard and one.spec.distribution is None:
+            ceiling = limits_of(one.spec).ceiling
+            if ceiling is not None:
                 noise = 4 * (ceiling * (1 - ceiling) / one.spec.judged) ** 0.5
                 assert one.measurement.accuracy <= ceiling + noise, (name, one.spec)
                 met += 1
     assert met
+
+
+def test_the_page_shows_the_bits_and_ceilings_that_decide_says_today() -> None:
+    """A result file has what was known when it was trained; theorems may have become sharper since."""
+    page, met = (Path(__file__).parents[1] / "docs/experiments.md").read_text(), 0
+    for one in section("below_bound", None, None).cells + section("precision", None, None).cells:
+        spec = one.runs[0].spec
+        verdict = decide(Task.parse(spec.task), Architecture.parse(at_precision(spec.architecture, 32)))
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{one.cell.name}` | "))
+        ceiling, bound = verdict.ceiling, verdict.nearest
+        judged_alike = not spec.hard and spec.distribution is None
+        met += ceiling is not None and judged_alike
+        said = f"{float(ceiling.accuracy):.1%}" if ceiling is not None and judged_alike else "–"
+        assert row.split(" | ")[9] == said, row
+        if isinstance(bound, Bound) and bound.needs_bits is not None:
+            assert row.split(" | ")[8] == f"{bound.has_bits:,} / {bound.needs_bits:,}", row
+    assert met >= 13
 
 
 def test_a_cell_with_rates_has_its_search_beside_its_results() -> None:

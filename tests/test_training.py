@@ -185,6 +185,8 @@ def test_a_curriculum_trains_the_first_rows_of_the_same_weights() -> None:
     )
     result, _ = run(taught)
     assert result.measurement.steps <= 12 and [step for step, _, _ in result.curve][:6] == [0, 2, 4, 4, 6, 8]
+    with pytest.raises(BadInput, match="is no smaller size of index"):
+        msgspec.structs.replace(spec, curriculum=("eva(n=2)",)).checked()
     with pytest.raises(BadInput, match="curriculum goes with neither first nor against"):
         msgspec.structs.replace(taught, against="hardest")
 

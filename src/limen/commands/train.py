@@ -43,6 +43,8 @@ class Settings(TypedDict, total=False):
     against: str | None
     width: int | None
     hidden: int | None
+    warmup: int | None
+    every: int | None
     batch: int | None
     qk_norm: bool
     precision: int | None
@@ -164,6 +166,12 @@ def train(
         int | None, Option("Size of the MLP after each layer. 0 means no MLP.", least=0)
     ] = None,
     rate: Annotated[float | None, Option("Highest learning rate.", least=0.0)] = None,
+    warmup: Annotated[
+        int | None, Option("Steps in which the rate rises to its highest. Default: 40.", least=0)
+    ] = None,
+    every: Annotated[
+        int | None, Option("Steps between two looks at the accuracy. Default: 50.", least=1)
+    ] = None,
     batch: Annotated[int | None, Option("How many sequences a step has.", least=1)] = None,
     qk_norm: Annotated[
         bool, Option("Scale queries and keys of softmax layers to length 1, with a learned sharpness.")
@@ -230,7 +238,7 @@ def train(
 
     wished = {
         "start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate,
-        "batch": batch,
+        "batch": batch, "warmup": warmup, "every": every,
         "hidden": hidden, "distribution": distribution, "queries": queries, "dense": dense, "first": first,
         "first_steps": first_steps, "thought": thought or None, "hops": hops or None, "mixed": mixed or None,
         "seed": seed or None, "dropout": dropout, "decay": decay,

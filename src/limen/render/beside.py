@@ -62,7 +62,7 @@ def _ceilings(cells: Sequence[Beside]) -> list[str]:
     rows = [
         f"| `{one.judged.cell.name}` ({one.experiment}) | {spread(one.judged.best.values)} "
         f"| {_ceiling(one)} | {SAYS[one.judged.outcome]} |"
-        for one in sorted(proved, key=lambda one: (one.judged.ceiling is None, one.judged.ceiling or 1))
+        for one in sorted(proved, key=_highest)
     ]
     text = (
         "What is proved impossible: the accuracy measured, and the one that no weights exceed on inputs "
@@ -73,8 +73,13 @@ def _ceilings(cells: Sequence[Beside]) -> list[str]:
     return ["## Below a theorem", "", text, "", *head, *rows]
 
 
+def _highest(one: Beside) -> float:
+    return 1.0 if one.judged.limits.ceiling is None else one.judged.limits.ceiling
+
+
 def _ceiling(one: Beside) -> str:
-    return "some input wrong" if one.judged.ceiling is None else f"{one.judged.ceiling:.1%}"
+    ceiling = one.judged.limits.ceiling
+    return "some input wrong" if ceiling is None else f"{ceiling:.1%}"
 
 
 def _gaps(cells: Sequence[Beside]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +42,9 @@ _READING = """## How to read the tables
   or another stack on the same task. The last kind shows that the task can be learned in these steps; it does
   not show that the stack that failed could learn it. A control with another letter in the last column was
   trained in another way; the second table says how.
-* **bits**: what crosses the cut, in the precision of training, against what a theorem requires.
+* **bits**: what the nearest theorem counts of this stack (its state at the cut, replies, messages), in the
+  precision of training, against what it requires. Without such a theorem (–) what crosses the cut; it *grows*
+  if a layer keeps every token.
   *Proved impossible*: a theorem rules the cell out, because it has fewer bits or because a window no longer
   sees the token. Only then is the failure an instance of a theorem.
 * **start**: with `lookup`, attention starts by finding the token that is asked for; the accuracy is still
@@ -122,7 +125,32 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         machine=" and ".join(tally.machines) or "none yet",
         dates=" to ".join(dict.fromkeys((*tally.dates[:1], *tally.dates[-1:]))) or "never",
     )
-    return "\n".join([head, *(_section(one) for one in sections), reading])
+    return "\n".join([head, *(_section(one) for one in sections), *_ways(sections), "", reading])
+
+
+def _ways(sections: Sequence[Section]) -> list[str]:
+    """How many seeds the cells of each experiment have, and at which rates they were trained."""
+    head = ["experiment", "cells", "with 3 seeds or more", "rates that were searched", "rates that were not"]
+    rows = [
+        [
+            f"`{one.name}`",
+            str(len(one.cells)),
+            str(sum(len(cell.best.values) >= 3 for cell in one.cells)),
+            *(
+                _rates([cell for cell in one.cells if bool(cell.searched) is searched])
+                for searched in (True, False)
+            ),
+        ]
+        for one in sections
+    ]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
+    return ["## Seeds and rates", "", "Rates with the number of cells that were trained at each.", "", *lines]
+
+
+def _rates(cells: Sequence[JudgedCell]) -> str:
+    """1e-3 (4), 3e-3 (2)."""
+    counts = Counter(cell.recipe.rate for cell in cells)
+    return ", ".join(f"{rate:g} ({count})" for rate, count in sorted(counts.items())) or "–"
 
 
 def _section(one: Section) -> str:
@@ -196,7 +224,7 @@ def _table(one: Section) -> list[str]:
         "each start and seed",
         "steps, stop",
         "CPU-s",
-        "bits: has / needs",
+        "bits: held / needed",
         "ceiling",
     )
     head = f"| {' | '.join((*names, 'control', 'says', 'trained'))} |"
@@ -211,7 +239,7 @@ def _table(one: Section) -> list[str]:
 
 
 def _row(one: JudgedCell, letter: str) -> str:
-    first = one.measurements[0]
+    first, limits = one.measurements[0], one.limits
     starts = "; ".join(f"{start}: {each(values.values)}" for start, values in one.starts.items())
     stops = ", ".join(dict.fromkeys(f"{m.steps:,} {m.stop}" for m in one.measurements))
     columns = [
@@ -223,10 +251,10 @@ def _row(one: JudgedCell, letter: str) -> str:
         starts,
         stops,
         _seconds([run.made.cpu_seconds for run in one.runs]),
-        bits(first.state_bits, first.needs_bits),
-        "–" if one.ceiling is None else f"{one.ceiling:.1%}",
+        bits(limits.state_bits, limits.held_bits, limits.needs_bits),
+        "–" if limits.ceiling is None else f"{limits.ceiling:.1%}",
         "–" if one.cell.control is None else _code(one.cell.control),
-        says(one.outcome, one.provable, one.complete),
+        says(one.outcome, limits.provable, one.complete),
         letter,
     ]
     return f"| {' | '.join(columns)} |"

@@ -79,7 +79,12 @@ def cells_chart(section: Section) -> dict[str, Any]:
     """The best start of each cell, its seeds as a bar; panels side by side, others' figures in the last."""
     experiment, cells = section.experiment, section.cells
     panels = dict.fromkeys(one.cell.panel for one in cells)
-    charts = [_panel(experiment, name, [one for one in cells if one.cell.panel == name]) for name in panels]
+    parts = {name: [_point(experiment, one) for one in cells if one.cell.panel == name] for name in panels}
+    mixed = len({_numbers(points) for points in parts.values()}) > 1  # the title is that of the numbers
+    charts = [
+        _panel(experiment, name, points, None if mixed and not _numbers(points) else experiment.x)
+        for name, points in parts.items()
+    ]
     charts += _beside(section)
     width = _WIDTH if len(charts) == 1 else 320
     if len(charts) == 1:
@@ -90,12 +95,14 @@ def cells_chart(section: Section) -> dict[str, Any]:
     )
 
 
-def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> alt.LayerChart:
-    points = [_point(experiment, one) for one in cells]
+def _panel(
+    experiment: Experiment, title: str, points: Sequence[dict[str, Any]], axis: str | None
+) -> alt.LayerChart:
     proved = [point for point in points if point["ceiling"] is not None]
     numbers = _numbers(points)
+    places = _places(points, axis)
     base = alt.Chart(alt.InlineData(values=points)).encode(
-        _x(experiment, points),
+        *places,
         alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
     )
     shape = alt.Shape(
@@ -104,15 +111,11 @@ def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> a
         scale=alt.Scale(domain=list(_SHAPES.values()), range=["circle", "triangle-down", "diamond"]),
         legend=alt.Legend(orient="bottom", symbolFillColor="#888", columns=2),
     )
-    if (
-        numbers and not _far_apart(points) and len({p["series"] for p in points}) > 1
-    ):  # side by side: equal accuracies hide none
-        base = base.encode(alt.XOffset("series:N", sort=None))
     dots = base.mark_point(size=64, filled=True, opacity=1)
     lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy", bool(proved)))
     layers = [
-        _ticks(experiment, points, "floor", bool(proved)),
-        *([_ticks(experiment, points, "ceiling", True)] if proved else []),
+        _ticks(experiment, points, places, "floor", bool(proved)),
+        *([_ticks(experiment, points, places, "ceiling", True)] if proved else []),
         *([lines] if numbers else []),  # between names there is nothing
         base.mark_rule(strokeWidth=2).encode(_y(experiment, "low", bool(proved)), alt.Y2("high:Q")),
         dots.encode(_y(experiment, "accuracy", bool(proved)), shape),
@@ -213,7 +216,7 @@ def _svg(spec: dict[str, Any]) -> str:
 
 
 def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:
-    best, floor = one.best, one.floor
+    best, floor, ceiling = one.best, one.floor, one.limits.ceiling
     shown = [_shown(experiment, value, floor) for value in (best.mean, min(best.values), max(best.values))]
     return {
         "x": one.cell.x,
@@ -222,7 +225,7 @@ def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:
         "low": shown[1],
         "high": shown[2],
         "floor": _shown(experiment, floor, floor),
-        "ceiling": None if one.ceiling is None else _shown(experiment, one.ceiling, floor),
+        "ceiling": None if ceiling is None else _shown(experiment, ceiling, floor),
         "says": _SHAPES[one.outcome],
     }
 
@@ -231,13 +234,15 @@ def _shown(experiment: Experiment, accuracy: float, floor: float) -> float:
     return (accuracy - floor) / (1 - floor) if experiment.above_floor else accuracy
 
 
-def _ticks(experiment: Experiment, points: list[dict[str, Any]], name: str, proved: bool) -> alt.Chart:
+def _ticks(
+    experiment: Experiment, points: Sequence[dict[str, Any]], places: list[Any], name: str, proved: bool
+) -> alt.Chart:
     """A tick at each cell: in grey what counting tokens reaches, in red what no weights exceed."""
     shown = [point for point in points if point[name] is not None]
     ticks = alt.Chart(alt.InlineData(values=shown)).mark_tick(
         color=_COLORS[name], thickness=2, size=16, orient="horizontal"
     )
-    placed: alt.Chart = ticks.encode(_x(experiment, points), _y(experiment, name, proved))
+    placed: alt.Chart = ticks.encode(*places, _y(experiment, name, proved))
     return placed
 
 
@@ -251,14 +256,17 @@ def _far_apart(points: Sequence[dict[str, Any]]) -> bool:
     return min(places) > 0 and max(places) >= _FAR * min(places)
 
 
-def _x(experiment: Experiment, points: Sequence[dict[str, Any]]) -> alt.X:
+def _places(points: Sequence[dict[str, Any]], title: str | None) -> list[Any]:
+    """Where a cell stands; cells at one place stand side by side, each with its own floor and ceiling."""
     if _far_apart(points):
         powers = alt.Axis(values=[4**k for k in range(16)], format=",", grid=False)
         scale = alt.Scale(type="log", nice=False, padding=12)
-        return alt.X("x:Q", title=experiment.x, scale=scale, axis=powers)
+        return [alt.X("x:Q", title=title, scale=scale, axis=powers)]
+    aside = [alt.XOffset("series:N", sort=None)] if len({point["series"] for point in points}) > 1 else []
     if _numbers(points):
-        return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0, labelOverlap=True))
-    return alt.X("x:N", sort=None, title=experiment.x, axis=alt.Axis(labelAngle=-25, labelLimit=220))
+        return [alt.X("x:O", title=title, axis=alt.Axis(labelAngle=0, labelOverlap=True)), *aside]
+    names = alt.Axis(labelAngle=-25, labelLimit=220)
+    return [alt.X("x:N", sort=None, title=title, axis=names), *aside]
 
 
 def _y(experiment: Experiment, name: str, proved: bool) -> alt.Y:

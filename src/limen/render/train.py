@@ -113,11 +113,17 @@ def _conclusion(report: GridReport) -> list[str]:
 
 
 def _bits(report: TrainReport) -> str:
-    """Both sides, and whether a theorem rules this cell out."""
-    state, needs = report.state_bits, report.needs_bits
-    has = "a layer keeps every token" if state is None else f"{state:,} bits cross the cut"
-    required = "" if needs is None else f", a theorem requires {needs:,}"
-    return f"{has}{required}{': proved impossible' if report.provable else ''}"
+    """Both sides, whether a theorem rules this cell out, and the accuracy that it allows."""
+    state, held, needs = report.state_bits, report.held_bits, report.needs_bits
+    if held is None or needs is None:
+        line = "a layer keeps every token" if state is None else f"{state:,} bits cross the cut"
+    else:
+        line = f"{held:,} bits held where a theorem requires {needs:,}"
+    if report.provable:
+        line += ": proved impossible"
+    if report.ceiling is not None:
+        line += f"; no weights are right on more than {report.ceiling:.1%} of such inputs"
+    return line
 
 
 @contextmanager

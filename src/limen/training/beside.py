@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
-
 from limen.core.measurement import Outcome
 from limen.core.verdict import Answer
 from limen.errors import BadInput
 from limen.training.judged import JudgedCell, Section
-from limen.training.lesson import lesson_of
-from limen.training.limits import limits
-from limen.training.spec import Spec
 
 
 class Beside(NamedTuple):
@@ -30,16 +25,8 @@ class Beside(NamedTuple):
 
 def beside(sections: Iterable[Section]) -> list[Beside]:
     """Every cell once for each task and stack; raises if something was learned that is proved impossible."""
-    cells = [Beside(one.name, cell, _answer(cell.runs[0].spec)) for one in sections for cell in one.cells]
+    cells = [Beside(one.name, cell, cell.limits.answer) for one in sections for cell in one.cells]
     for cell in cells:
         if cell.answer is Answer.CANNOT and cell.judged.outcome is Outcome.LEARNED:
             raise BadInput(f"{cell.experiment}, {cell.judged.cell.name}: learned, but proved impossible")
     return cells
-
-
-def _answer(spec: Spec) -> Answer:
-    """The verdict, with as many steps of thought as it was taught to write."""
-    lesson = lesson_of(spec)
-    tokens = lesson.sample(np.random.default_rng(0), 1, False)[0]
-    steps = lesson.thoughts(tokens).shape[1] if spec.thought else 0
-    return limits(spec.task, spec.architecture, steps).answer

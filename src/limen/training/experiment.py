@@ -1,8 +1,8 @@
 """An experiment as data: cells, each trained from some starts with some seeds, and the findings.
 
 A cell whose failure is to be reported names its control: another cell, which must succeed in the same budget.
-Three sizes: `quick` (all experiments in ten minutes on two cores), `standard` (two hours), `full` (a
-cluster).
+Three sizes: `quick` (all experiments in ten minutes on two cores), `standard` (some hours; the page says how
+many minutes its runs took), `full` (a cluster).
 """
 
 from __future__ import annotations

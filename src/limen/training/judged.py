@@ -27,6 +27,7 @@ from limen.training.experiment import (
     Size,
     experiment,
 )
+from limen.training.limits import Limits, limits_of
 from limen.training.recipes import Recipe, recipe
 from limen.training.results import read_lines, results
 from limen.training.run import RunResult
@@ -71,14 +72,9 @@ class JudgedCell:
         return max(counted, self.cell.floor or 0.0)
 
     @property
-    def provable(self) -> bool:
-        return self.runs[0].measurement.provable
-
-    @property
-    def ceiling(self) -> float | None:
-        """The accuracy that no weights exceed on inputs drawn at random, where it was judged on such."""
-        spec, first = self.runs[0].spec, self.runs[0].measurement
-        return None if spec.hard or spec.distribution is not None else first.ceiling
+    def limits(self) -> Limits:
+        """What is decided about its stack today; a result file has what was known when it was trained."""
+        return limits_of(self.runs[0].spec)
 
     @property
     def recipe(self) -> Recipe:

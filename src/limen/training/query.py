@@ -29,8 +29,10 @@ COLUMNS = {
     "floor": "DOUBLE",
     "stop": "VARCHAR",
     "state_bits": "HUGEINT",
+    "held_bits": "HUGEINT",
     "needs_bits": "HUGEINT",
     "provable": "BOOLEAN",
+    "ceiling": "DOUBLE",
     "control": "VARCHAR",
     "learned": "VARCHAR",
     "shifts": "VARCHAR",  # JSON, as are the next two: shifts->>'needle'

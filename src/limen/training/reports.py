@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from limen.core.measurement import Outcome, outcome
 from limen.core.report import Report
 from limen.training.judged import JudgedCell, Section
+from limen.training.limits import limits_of
 from limen.training.recipes import Recipe
 from limen.training.results import Failure
 from limen.training.run import RunResult
@@ -38,8 +39,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     floor: float
     stop: str
     state_bits: int | None
+    held_bits: int | None  # that the nearest theorem counts
     needs_bits: int | None
     provable: bool
+    ceiling: float | None  # the accuracy that no weights exceed, where that is proved
     control: str | None
     learned: Outcome
     shifts: dict[str, float]  # accuracies on other distributions, where they were asked for
@@ -64,6 +67,7 @@ class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
     floor: float
     stops: tuple[str, ...]  # why its runs ended
     state_bits: int | None
+    held_bits: int | None  # that the nearest theorem counts
     needs_bits: int | None
     ceiling: float | None  # the accuracy that no weights exceed, where that is proved
     control: str | None
@@ -103,8 +107,10 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
     rule: str  # that counts tokens and reaches the floor
     stop: str
     state_bits: int | None
+    held_bits: int | None  # that the nearest theorem counts
     needs_bits: int | None
     provable: bool
+    ceiling: float | None  # the accuracy that no weights exceed, where that is proved
     control: str | None  # the digest of the run of its grid that learned
     learned: Outcome
     versions: dict[str, str]
@@ -196,6 +202,7 @@ def train_report(
     result: RunResult, name: str | None, folder: Path | None, control: RunResult | None = None
 ) -> TrainReport:
     m = result.measurement
+    bits = limits_of(result.spec)
     learned = outcome([m], None if control is None else [control.measurement], THRESHOLD)
     return TrainReport(
         experiment=name,
@@ -213,9 +220,11 @@ def train_report(
         floor=m.floor,
         rule=result.rule,
         stop=m.stop,
-        state_bits=m.state_bits,
-        needs_bits=m.needs_bits,
-        provable=m.provable,
+        state_bits=bits.state_bits,
+        held_bits=bits.held_bits,
+        needs_bits=bits.needs_bits,
+        provable=bits.provable,
+        ceiling=bits.ceiling,
         control=control.digest if control is not None and learned is Outcome.NOT_LEARNED else None,
         learned=learned,
         versions=dict(m.versions),
@@ -280,7 +289,7 @@ def experiment_report(section: Section) -> ExperimentReport:
 
 def _summary(one: JudgedCell, letter: str, gates: bool) -> SummaryReport:
     starts = {start: spread.values for start, spread in one.starts.items()}
-    kinds = one.runs[0].shifts if gates else ()
+    kinds, bits = one.runs[0].shifts if gates else (), one.limits
     return SummaryReport(
         cell=one.cell.name,
         best_start=next(start for start, spread in one.starts.items() if spread == one.best),
@@ -292,12 +301,13 @@ def _summary(one: JudgedCell, letter: str, gates: bool) -> SummaryReport:
         chance=one.measurements[0].chance,
         floor=one.floor,
         stops=tuple(dict.fromkeys(m.stop for m in one.measurements)),
-        state_bits=one.measurements[0].state_bits,
-        needs_bits=one.measurements[0].needs_bits,
-        ceiling=one.ceiling,
+        state_bits=bits.state_bits,
+        held_bits=bits.held_bits,
+        needs_bits=bits.needs_bits,
+        ceiling=bits.ceiling,
         control=one.cell.control,
         learned=one.outcome,
-        provable=one.provable,
+        provable=bits.provable,
         complete=one.complete,
         recipe=letter,
     )
@@ -308,7 +318,7 @@ def run_reports(name: str, cells: Iterable[JudgedCell]) -> list[RunReport]:
 
 
 def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
-    m = run.measurement
+    m, bits = run.measurement, one.limits
     return RunReport(
         experiment=name,
         cell=one.cell.name,
@@ -323,9 +333,11 @@ def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
         chance=m.chance,
         floor=one.floor,
         stop=m.stop,
-        state_bits=m.state_bits,
-        needs_bits=m.needs_bits,
-        provable=m.provable,
+        state_bits=bits.state_bits,
+        held_bits=bits.held_bits,
+        needs_bits=bits.needs_bits,
+        provable=bits.provable,
+        ceiling=bits.ceiling,
         control=one.cell.control,
         learned=one.outcome,
         shifts=run.shifts,

@@ -28,7 +28,7 @@ from limen.model.run import run as count
 from limen.training.against import proposer
 from limen.training.curriculum import enlarged, smaller
 from limen.training.lesson import Lesson, lesson_of
-from limen.training.limits import limits
+from limen.training.limits import limits_of
 from limen.training.pupil import Pupil
 from limen.training.rounded import Rounding
 from limen.training.shortcuts import Shortcut, shortcut
@@ -124,8 +124,7 @@ def _judged(pupil: Pupil, taught: Taught, shares: NDArray[np.float64], together:
     shifts |= _rounded(pupil, rng) if spec.precisions else {}
     shifts |= pupil.beside(rng) if isinstance(pupil, WordPupil) else {}
     counted = _shortcut(lesson, spec.hard)
-    thoughts = lesson.thoughts(lesson.sample(rng, 1, False)[0]).shape[1] if spec.thought else 0
-    bits = limits(spec.task, spec.architecture, thoughts)
+    bits = limits_of(spec)
     measured = Measurement(
         task=str(task),
         architecture=str(stack),

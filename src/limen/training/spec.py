@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from limen.core.architecture import Architecture, Layer, Part
+from limen.core.catalogue import identifier
 from limen.core.mixer import Mixer
 from limen.core.task import Task
 from limen.errors import BadInput, unknown
@@ -92,7 +93,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Raises if a setting is invalid; called before torch is loaded."""
         from limen.training.against import proposer
 
-        _, stack = self.read()
+        task, stack = self.read()
+        for text in self.curriculum:
+            if identifier(Task.parse(text)) != identifier(task):
+                raise BadInput(f"curriculum: {text} is no smaller size of {self.task}, but another task")
         if self.first is not None:
             extends(Architecture.parse(self.first), stack)
         if self.against is not None:

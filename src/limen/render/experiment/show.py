@@ -40,7 +40,7 @@ def _lines(report: ExperimentReport) -> list[str]:
             "each": "; ".join(f"{start} {each(values)}" for start, values in one.starts.items()),
             **{kind: each(values) for kind, values in one.besides.items()},
             "stop": ", ".join(one.stops),
-            "bits/needs": bits(one.state_bits, one.needs_bits),
+            "bits/needs": bits(one.state_bits, one.held_bits, one.needs_bits),
             "ceiling": "–" if one.ceiling is None else f"{one.ceiling:.1%}",
             "control": one.control or "–",
             "says": says(one.learned, one.provable, one.complete),
@@ -95,9 +95,11 @@ def each(values: Sequence[float]) -> str:
     return " ".join(f"{100 * value:.1f}" for value in values)
 
 
-def bits(has: int | None, needs: int | None) -> str:
-    """What crosses the cut against what a theorem asks for."""
-    return f"{'grows' if has is None else f'{has:,}'} / {'–' if needs is None else f'{needs:,}'}"
+def bits(state: int | None, held: int | None, needs: int | None) -> str:
+    """What the nearest theorem counts against what it requires; without one, what crosses the cut."""
+    if held is not None and needs is not None:
+        return f"{held:,} / {needs:,}"
+    return f"{'grows' if state is None else f'{state:,}'} / –"
 
 
 def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
