@@ -62,7 +62,9 @@ def width_chart(report: WidthReport) -> dict[str, Any]:
     points = [
         {"n": row.n, "numbers": numbers, "of": name}
         for row in report.rows
-        for name, numbers in zip(names, (row.least, row.one.numbers, row.two.numbers), strict=True)
+        for name, numbers in zip(
+            names, (row.needs_bits / report.p, row.one.numbers, row.two.numbers), strict=True
+        )
     ]
     powers = alt.Scale(type="log", base=2)
     encoded = alt.Chart(alt.InlineData(values=points)).encode(

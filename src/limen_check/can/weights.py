@@ -154,7 +154,7 @@ def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[tupl
             shapes |= {f"{i}.local.W{j}": (into, out), f"{i}.local.b{j}": (out,)}
     if header["readout"] == "linear":
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
-    need(sum(map(prod, shapes.values())) <= 1 << 23, "too large")
+    need(sum(map(prod, shapes.values())) <= 1 << 23, "too large: more than 2^23 weights")
     shapes |= {f"embedding.{name}": (rows, columns) for name, rows, columns in header["embedding"]["tables"]}
     there = {name: weight.shape for name, weight in model.weights.items()}
     for name in sorted(shapes.keys() | there.keys()):

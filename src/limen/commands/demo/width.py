@@ -7,6 +7,11 @@ maximum and a normaliser.
     one layer, weights           linear width: all tokens are gathered, each in columns of its place
     two layers, weights          logarithmic width: the first brings together what belongs together
                                                                               [bhattamishra2024] [sanford2023]
+
+How far the two sides of one layer are apart is told in bits, H(d+2)·p / bits needed.  In whole numbers the
+lower bound is ⌈bits needed / p⌉, which is 1 as long as p bits suffice: measured by it, weights of linear
+width seem to move away from a bound that is linear too.  In bits the ratio falls towards a constant, p times
+the columns that the weights spend on one bit.
 """
 
 from __future__ import annotations
@@ -29,13 +34,13 @@ from limen.decisions.decide import decide
 from limen.errors import BadInput
 
 _P = 32  # bits of a number
-_LONGEST = 2**12  # numbers of a text's size that are asked for
 
 
 class _Case(NamedTuple):
     task: str
     one: Callable[[int], str]  # the one layer, by n
     two: str  # the construction with two
+    longest: int  # the kernel takes some seconds for it; more than ten for twice as much
 
 
 def _heads(h: int, d: int, d_k: int) -> str:
@@ -43,15 +48,16 @@ def _heads(h: int, d: int, d_k: int) -> str:
 
 
 _CASES = {
-    "equality": _Case("equality(n={n})", lambda n: _heads(1, -(-n // 16), 1), "softmax"),
-    "disjointness": _Case("disjointness(n={n})", lambda n: _heads(1, n, 1), "softmax"),
+    "equality": _Case("equality(n={n})", lambda n: _heads(1, -(-n // 16), 1), "softmax", 4096),
+    "disjointness": _Case("disjointness(n={n})", lambda n: _heads(1, n, 1), "softmax", 4096),
     "recall": _Case(
         "recall(n={n},V={V})",
         lambda n: _heads(2, n * (2 * n - 1).bit_length(), (2 * n - 1).bit_length()),
         "softmax",
+        64,
     ),
-    "nearest_neighbor": _Case("nearest_neighbor(n={n},D=2,g=1)", lambda n: _heads(2, n, 3), "softmax"),
-    "dyck": _Case("dyck(n={n},k=2,D=2)", lambda n: _heads(1, 2 * n, 1), "two_softmax"),
+    "nearest_neighbor": _Case("nearest_neighbor(n={n},D=2,g=1)", lambda n: _heads(2, n, 3), "softmax", 256),
+    "dyck": _Case("dyck(n={n},k=2,D=2)", lambda n: _heads(1, 2 * n, 1), "two_softmax", 32),
 }
 WidthTask = Literal["equality", "disjointness", "recall", "nearest_neighbor", "dyck"]
 
@@ -77,10 +83,9 @@ class WidthRow(msgspec.Struct, frozen=True, kw_only=True):
     one: Layers
     two: Layers
 
-    @property
-    def factor(self) -> float:
-        """One layer's weights against its lower bound."""
-        return self.one.numbers / self.least
+    def factor(self, p: int) -> float:
+        """The bits that one layer's weights hand over, against those that it needs."""
+        return self.one.numbers * p / self.needs_bits
 
 
 class WidthReport(Report, frozen=True, kw_only=True, tag="limen/demo width/1"):
@@ -124,8 +129,10 @@ def width(
     if not sizes:
         raise BadInput("demo width: no size is given")
     for n in sizes:
-        if not 1 <= n <= _LONGEST:
-            raise BadInput(f"demo width: sizes are 1 to {_LONGEST}, got {n}")
+        if not 1 <= n <= case.longest:
+            raise BadInput(
+                f"demo width: for {task} sizes are 1 to {case.longest}, which takes seconds; got {n}"
+            )
     return WidthReport(p=_P, rows=tuple(_row(case, n) for n in sizes))
 
 
@@ -135,7 +142,7 @@ def _row(case: _Case, n: int) -> WidthRow:
     bound = (
         narrow.evidence.certificate if narrow.answer == Answer.CANNOT and narrow.evidence else narrow.nearest
     )
-    if not isinstance(bound, Bound) or bound.needs_bits is None:
+    if not isinstance(bound, Bound) or not bound.needs_bits:
         raise BadInput(f"demo width: no lower bound is known of {task}")
     least = -(-bound.needs_bits // _P)
     widest = least - 3  # d + 2 = least - 1
