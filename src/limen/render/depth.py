@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from limen.decisions.depths import Certified, Change, DepthReport, Stop
 
 HOPS = "Weights exist that chain so many hops, by the depth rule. A trained model may chain fewer."
+ARGUED = (
+    "By the depth rule weights exist that chain so many hops; they are argued, and not built, through {}. "
+    "A trained model may chain fewer."
+)
 WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 
@@ -33,7 +37,7 @@ def lines_of(report: DepthReport) -> list[str]:
             f"  No weights are known that chain hops through {name}: its layers are not counted."
             for name in report.silent
         ),
-        *([f"  {HOPS}"] if report.hops else []),
+        *([f"  {_exist(report)}"] if report.hops else []),
         *([f"  {_plain(report)}"] if report.plain_hops else []),
         *([f"  One pass: {_told(report.path)}."] if report.path else []),
     ]
@@ -52,11 +56,17 @@ def lines_of(report: DepthReport) -> list[str]:
 def page_of(report: DepthReport) -> dict[str, dict[str, str]]:
     """The hops that weights chain, and where one more is ruled out; ** stands around numbers."""
     certified = report.certified
-    hops = f"**{plural(report.hops, 'hop') if report.hops else 'No hop'}**, each depending on the question."
+    argued = f"; argued, not built, through {' and '.join(report.argued)}" if report.argued else ""
+    count = plural(report.hops, "hop") if report.hops else "No hop"
+    hops = f"**{count}**, each depending on the question{argued}."
     beyond = (
         f"For one more no bound is known: {certified.reason}." if certified.reason else _beyond(certified)
     )
     return {"says": {"hops": hops, "beyond": beyond}}
+
+
+def _exist(report: DepthReport) -> str:
+    return ARGUED.format(" and ".join(report.argued)) if report.argued else HOPS
 
 
 def _plain(report: DepthReport) -> str:
