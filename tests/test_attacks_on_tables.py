@@ -133,7 +133,7 @@ def test_the_answers_in_a_certificate_and_in_a_theorem_are_the_functions_own() -
 )
 def test_a_theorem_gives_no_letter_the_number_of_rows(task: str, cut: int, count: str, letters: str) -> None:
     """N is 4, not 256: what a letter is stands last, and nothing behind it."""
-    stated = theorem(limen.bound(task, cut=cut)).replace("\n", " ").split("$R = ")[1].split("$")[0]
+    stated = theorem(limen.bound(task, cut=cut)).replace("\n", " ").split(r"\[ R = ")[1].split(r"\]")[0]
     assert stated.startswith(f"{count} = ") and stated.rstrip().endswith(letters)
 
 

@@ -25,15 +25,18 @@ from inequalities.composition_depth import ROUTES, Chain
 
 import limen
 from limen.commands._words import stack_of
+from limen.constructions._carries import carry_of
 from limen.coq.writers._composition_stages import plan_of
 from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
+from limen.core.mixer import Mixer
 from limen.core.quantities import PRACTICAL
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.decisions.decide import ruled_out
-from limen.decisions.depths import INSERTED, LOSS, MOVED
+from limen.decisions.depths import _ARGUED, _SILENT, INSERTED, LOSS, MOVED
 from limen.decisions.depths import depth as depth_of
 from limen.render.depth import lines_of
 from limen.tasks.composition import Composition
@@ -51,6 +54,18 @@ KNOWN = {"mu0": 0, "mu1": 1, "x0": 4095, "x1": 5, "Th1": 7448, "w1": 22, "v": 11
 def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
     said = depth_of(stack_of(text), steps)
     return json.loads(said.to_json()), lines_of(said)
+
+
+def test_weights_are_argued_where_no_construction_is_built_of_a_mixer() -> None:
+    mixers = {name: lookup("mixers", name, Mixer)() for name in {*ids("mixers")} - {*_SILENT, "hard"}}
+    unbuilt = (name for name, mixer in mixers.items() if not mixer.is_softmax and carry_of(mixer) is None)
+    assert sorted(unbuilt) == list(_ARGUED)
+    assert "argued, and not built, through s4d." in "\n".join(depth("s4d,softmax", 0)[1])
+    assert depth("linear,hard", 0)[0]["argued"] == ["hard"] and "argued" in "\n".join(
+        depth("linear,hard", 0)[1]
+    )
+    for built in ("2*hard", "rwkv7,mla", "2*softmax,s4d"):
+        assert "\n".join(depth(built, 0)[1]).count("Weights exist") == 1 and not depth(built, 0)[0]["argued"]
 
 
 def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:

@@ -287,6 +287,8 @@ def test_formulas_are_mathematics_and_not_letters() -> None:
     assert r"\texttt{top\_k(h=1,d=4,d\_k=4,k=2" in sizes
     assert r"$\lfloor n/B\rfloor  > hk$" in said and "$n > k$" in said
     assert "$n_{1} = 7$" in latex(api.decide(*VERDICTS[2]).report)
+    reason = latex(api.decide("index(n=65537,S=2)", "rwkv7(h=4,d=32)").report)
+    assert "needs 65{,}537 bits" in reason and not re.search(r"\d,\d{3}", reason)
 
 
 def test_a_ceiling_that_is_all_once_written_is_not_said() -> None:

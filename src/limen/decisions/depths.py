@@ -35,6 +35,11 @@ LOSS = "removing it costs {}"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
 _SILENT = ("block_sparse", "nsa", "fetch")  # no weights are known that chain hops through these
+_ARGUED = (
+    "conv_softmax",
+    "s4d",
+    "top_k",
+)  # the depth rule chains through them; no construction is built of them
 _DEPTH, _MERGED = "composition_depth", "log_linear_state"  # the second counts a state that does not grow
 _PARTS, _FINEST = (1, 2, 8), 10  # parts of tables that are tried; m becomes larger by 2^-10 of it at first
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
@@ -90,6 +95,7 @@ class DepthReport(Report, frozen=True, kw_only=True, tag="limen/depth/1"):
     saves: tuple[Change, ...]
     certified: Certified
     silent: tuple[str, ...] = ()  # mixers through which no weights are known to chain: not counted
+    argued: tuple[str, ...] = ()  # mixers on the path whose weights are argued and not built
     note: str = (
         "hops that some weights can chain; that no weights chain more is about the worst case in long texts"
     )
@@ -115,17 +121,25 @@ def depth(
     chaining, numbers = _chaining(architecture, numbers)
     graph = Graph.of(chaining, 1)
     κ, φ = max(graph.κ, 0), graph.φ
+    path = tuple(Stop(numbers[s.layer], s.mixer, s.holds) for s in _path(chaining, graph))
     return DepthReport(
         architecture=str(architecture),
         steps=steps,
         hops=κ + steps * φ,
         plain_hops=max(κ + steps * φ, 2 ** _doublings(graph) - 2),
         hops_per_step=φ,
-        path=tuple(Stop(numbers[s.layer], s.mixer, s.holds) for s in _path(chaining, graph)),
+        path=path,
         saves=tuple(Change(numbers[i], effect) for i, effect in _saves(chaining, κ)),
         certified=_certified(architecture, κ + steps * φ + 1, steps, far),
         silent=tuple(dict.fromkeys(identifier(p.mixer) for p in _parts(architecture) if not _chains(p))),
+        argued=_argued({stop.mixer for stop in path}),
     )
+
+
+def _argued(mixers: set[str]) -> tuple[str, ...]:
+    """Those of the path through which nothing is built; hard attention is built only without other mixers."""
+    beside = {"hard"} if len(mixers) > 1 else set[str]()
+    return tuple(sorted(mixers & {*_ARGUED, *beside}))
 
 
 def _chaining(architecture: Architecture, numbers: Sequence[int]) -> tuple[Architecture, Sequence[int]]:

@@ -433,6 +433,8 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
         named = f" {first.budget.gpu}," if first.budget.gpu else ""
         head += f", {first.gpus} ×{named} {in_bytes(first.budget.total)}"
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in reports]
+    through = {one.name: " and ".join(one.depth.argued) for one in reports if one.depth.argued}
+    argued = [f"{name}: weights are argued, and not built, through {by}." for name, by in through.items()]
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in reports]
     reasons = [f"FAILS: {one.name}: {reason}" for one in reports for reason in one.failures]
     reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in _notes(one)]
@@ -447,6 +449,7 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
         *table,
         *numbers,
         HOPS,
+        *argued,
         *reasons,
         *strips,
         ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used),

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 TRAINED = "A trained model may chain fewer."
 HOPS = f"Weights exist that chain so many hops, by the depth rule. {TRAINED}"
+ARGUED = (
+    "By the depth rule weights exist that chain so many hops; they are argued, and not built, through {}. "
+    + TRAINED
+)
 WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 
@@ -34,7 +38,7 @@ def lines_of(report: DepthReport) -> list[str]:
             f"  No weights are known that chain hops through {name}: its layers are not counted."
             for name in report.silent
         ),
-        *([f"  {HOPS}"] if report.hops else []),
+        *([f"  {_exist(report)}"] if report.hops else []),
         *([f"  {_plain(report)}"] if report.plain_hops else []),
         *([f"  One pass: {_told(report.path)}."] if report.path else []),
     ]
@@ -53,10 +57,20 @@ def lines_of(report: DepthReport) -> list[str]:
 def page_of(report: DepthReport) -> dict[str, dict[str, str]]:
     """The hops that weights chain, and where one more is ruled out; ** stands around numbers."""
     certified = report.certified
-    hops = f"**{plural(report.hops, 'hop') if report.hops else 'No hop'}**, each depending on the question."
+    argued = f"; argued, not built, through {' and '.join(report.argued)}" if report.argued else ""
+    count = plural(report.hops, "hop") if report.hops else "No hop"
+    hops = f"**{count}**, each depending on the question{argued}."
     unknown = f"For one more no bound is known: {certified.reason}." if certified.reason else ""
     beyond, whole = unknown or _ruled_out(certified), unknown or _beyond(certified)
-    return {"says": {"hops": hops, "beyond": beyond, "whole": whole, "weights": HOPS, "trained": TRAINED}}
+    return {
+        "says": {
+            "hops": hops,
+            "beyond": beyond,
+            "whole": whole,
+            "weights": _exist(report),
+            "trained": TRAINED,
+        }
+    }
 
 
 def _ruled_out(certified: Certified) -> str:
@@ -66,6 +80,10 @@ def _ruled_out(certified: Certified) -> str:
         return f"{many}, but in no realistic context."
     tokens = f"**{certified.n:,}** tokens"
     return f"{many} at {tokens}; the state grows." if certified.grows else f"{many} from {tokens} on."
+
+
+def _exist(report: DepthReport) -> str:
+    return ARGUED.format(" and ".join(report.argued)) if report.argued else HOPS
 
 
 def _plain(report: DepthReport) -> str:

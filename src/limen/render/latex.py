@@ -53,6 +53,11 @@ def _code(text: str) -> str:
     return rf"\texttt{{{letters}}}"
 
 
+def grouped(tex: str) -> str:
+    """1,024 as 1{,}024: the comma is a part of the number, in a formula and in a text."""
+    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "{,}", tex)
+
+
 def order_in_tex(order: str) -> str:
     """Ω(n log n), inside a formula."""
     for plain, tex in (
@@ -81,10 +86,10 @@ def verdict(report: DecideReport) -> str:
         rows += [("Bits needed", f"{report.needs_bits:,}"), ("Bits held", f"{report.has_bits:,}")]
     if report.flips_at is not None:
         size = re.sub(r"(?<=[^\W\d])(\d+)$", r"_{\1}", report.flips_size or "")
-        rows.append(("Ruled out from", f"${size} = {report.flips_at:,}$".replace(",", "{,}")))
+        rows.append(("Ruled out from", f"${size} = {report.flips_at:,}$"))
     if report.ceiling is not None and says_less_than_all(report.ceiling):
         rows.append(("Accuracy at most", in_tex(percent(report.ceiling))))
-    return tabular((), rows, rf"l{_column(0.7)}")
+    return grouped(tabular((), rows, rf"l{_column(0.7)}"))
 
 
 def _column(share: float) -> str:
@@ -124,12 +129,12 @@ def bound(report: BoundReport) -> str:
     rows = [
         (
             in_tex(need.mixer),
-            _inequality(need.inequality),
+            _inequality(need.inequality).replace(r",\ ", r",\allowbreak\ "),
             "" if need.bits is None else f"{need.bits:,}",
             _code(need.theorem),
         )
         for need in report.needs
     ]
     caption = f"% {report.headline}\n"
-    widths = "".join(map(_column, (0.19, 0.34)))  # formulas and words are longer than a page is wide
-    return caption + tabular(("Architecture", "Needs", "Bits", "Theorem"), rows, f"{widths}rl")
+    widths = "".join(map(_column, (0.17, 0.34)))  # formulas and words are longer than a page is wide
+    return caption + grouped(tabular(("Architecture", "Needs", "Bits", "Theorem"), rows, f"{widths}rl"))

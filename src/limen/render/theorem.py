@@ -15,7 +15,7 @@ from textwrap import fill as wrapped
 from typing import TYPE_CHECKING
 
 from limen.render.formula import formula
-from limen.render.latex import in_tex, tabular
+from limen.render.latex import grouped, in_tex, tabular
 
 if TYPE_CHECKING:
     from limen.bounds.bound import AnswerTable, BoundReport
@@ -84,7 +84,7 @@ def theorem(report: BoundReport) -> str:
         counted=_counted(report),
         bits=f"{report.bits:,}",
     )
-    return f"% {report.headline}\n" + re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "{,}", said)
+    return f"% {report.headline}\n{grouped(said)}"
 
 
 def _defined(report: BoundReport, name: str) -> str:
