@@ -476,7 +476,7 @@ def test_what_sentences_say_of_numbers_floors_and_seeds_is_so() -> None:
     linear = kept[1]["Zipf"]
     assert all(min(one[name] for name in ("permutation", "sorted", "Zipf")) >= linear >= 0.99 for one in kept)
     one = shipped("neighbors", "standard")["n=8: softmax(h=1,d=32)"]
-    assert abs(one.best.mean - one.floor) < 0.01
+    assert one.best.mean < one.floor
 
 
 def test_what_sentences_say_of_controls_hops_and_sizes_is_so() -> None:

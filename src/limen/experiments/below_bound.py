@@ -21,7 +21,13 @@ _FULLS = {1: "one full layer", 2: "two full layers"}
 
 
 def _hybrids(
-    m: int, n1: int, states: tuple[str, ...], seeds: int, steps: int, easier: tuple[int, ...] = ()
+    m: int,
+    n1: int,
+    states: tuple[str, ...],
+    seeds: int,
+    steps: int,
+    easier: tuple[int, ...] = (),
+    rates: tuple[float, ...] = (),
 ) -> list[ExperimentCell]:
     """Two hops: a recurrence before one full layer, and before two as the control."""
     curriculum = tuple(f"composition(m={size},n1={n1})" for size in easier)
@@ -39,10 +45,37 @@ def _hybrids(
             seeds,
             settings=_HYBRID | {"steps": steps} | ({"curriculum": curriculum} if curriculum else {}),
             panel=f"two hops, {tokens} tokens",
-            rates=RATES if name == "linear" else (),
+            rates=rates,
         )
         for name in states
         for count in (2, 1)
+    ]
+
+
+_SMALL, _STATE = "unit_softmax(h=1,d=6,d_k=64,p=2)", "linear(h=1,d=1,d_k=1,p=4)"  # of 16 and of 8 bits
+_ORDERS = {
+    "linear between two full layers": f"{_SMALL},{_STATE},{_SMALL}",
+    "linear behind one full layer": f"{_SMALL},{_STATE}",
+}
+
+
+def _orders(seeds: int) -> list[ExperimentCell]:
+    """The same two hops with the full layer first: a recurrence behind it, or between it and another."""
+    control = next(iter(_ORDERS))
+    return [
+        ExperimentCell(
+            name,
+            "composition(m=32,n1=1)",
+            stack,
+            "linear, after full",
+            _FULLS[2 if name == control else 1],
+            None if name == control else control,
+            ("random",),
+            seeds,
+            settings=_HYBRID | {"steps": 2000},
+            panel="two hops, 66 tokens",
+        )
+        for name, stack in _ORDERS.items()
     ]
 
 
@@ -118,26 +151,30 @@ def _sums(seeds: int, rates: tuple[float, ...] = RATES) -> list[ExperimentCell]:
     ]
 
 
-_ONE = "unit_softmax(h=1,d=5,d_k=32,p=1)"  # 7 bits a reply
+_SETS = {  # by size: the layer, the bits of its reply, and how it is trained
+    8: ("unit_softmax(h=1,d=5,d_k=32,p=1)", 7, {"batch": 32, "steps": 5000, "rate": 1e-3}),
+    16: ("unit_softmax(h=1,d=4,d_k=64,p=2)", 12, {"batch": 64, "steps": 2000, "rate": 3e-3}),
+}
 
 
-def _layers(seeds: int, rates: tuple[float, ...] = RATES) -> list[ExperimentCell]:
-    """Disjointness of two sets of 8, 8 bits: two layers, and one whose replies have 7 bits."""
+def _layers(n: int, seeds: int, rates: tuple[float, ...] = RATES) -> list[ExperimentCell]:
+    """Disjointness of two sets of n, n bits: two layers, and one whose replies have fewer bits."""
+    layer, bits, settings = _SETS[n]
     return [
         ExperimentCell(
-            f"disjointness: {word}",
-            "disjointness(n=8)",
+            f"disjointness n={n}: {word}",
+            f"disjointness(n={n})",
             stack,
             word,
             "disjointness",
-            None if word == "two layers" else "disjointness: two layers",
+            None if word == "two layers" else f"disjointness n={n}: two layers",
             ("random",),
             seeds,
-            settings={"hard": True, "batch": 32, "steps": 5000, "every": 100, "warmup": 100, "rate": 1e-3},
-            panel="disjointness, 16 tokens, replies of 7 bits",
+            settings=settings | {"hard": True, "every": 100, "warmup": 100},
+            panel=f"disjointness, {2 * n} tokens, replies of {bits} bits",
             rates=rates,
         )
-        for word, stack in (("two layers", f"2*{_ONE}"), ("one layer", _ONE))
+        for word, stack in (("two layers", f"2*{layer}"), ("one layer", layer))
     ]
 
 
@@ -167,10 +204,10 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "Two layers whose replies have 7 bits learn with two of three seeds whether two sets of 8 are "
-            "disjoint ({disjointness: two layers} on average), for which one layer needs 8. So nothing is "
-            "said of one layer, which is right on {disjointness: one layer}.",
-            learned=("disjointness: two layers",),
-            no_statement=("disjointness: one layer",),
+            "disjoint ({disjointness n=8: two layers} on average), for which one layer needs 8. So nothing "
+            "is said of one layer, which is right on {disjointness n=8: one layer}.",
+            learned=("disjointness n=8: two layers",),
+            no_statement=("disjointness n=8: one layer",),
         ),
         Finding(
             "Full attention learns 2-Sum. With one block opened and messages of 2 bits a layer stays near "
@@ -191,7 +228,9 @@ EXPERIMENT = Experiment(
     came_about=(
         "Settings were not fixed beforehand. Those below were changed after results had been seen, of seeds "
         "0, 1 and 2 as well. Runs that were dropped are not shipped.",
-        "Disjointness began with sets of 16, where seven configurations of two layers reached 62 to 90%. "
+        "Disjointness began with sets of 16, where seven configurations of two layers reached 62 to 90%; in "
+        "two more runs later, replies of 12 bits and 2,000 steps, they reached 96.8% at 1e-3 on the "
+        "validation seed and 85.5% at 3e-3 on seed 0: no control. "
         "Then came sets of 8 in two shapes. In 3,000 steps two layers reached 100.0, 100.0 and 92.2%, so "
         "they were given 5,000, and seed 2 still misses 99%. Rates were searched in 3,000 "
         "steps; a search in 5,000 that ended later bears them out.",
@@ -203,6 +242,8 @@ EXPERIMENT = Experiment(
         "control, rose by that from 76.0, 83.1 and 64.7% to 100%; on the validation seed it reaches 76.8% at "
         "the rate that was chosen, so three of four seeds learn. The gated delta rule with 12 bits fell from "
         "17.6% to {eva: gated_delta(h=1,d=2,p=3)}.",
+        "The gated delta rule in 3,000 steps, two hops at m=48, and a recurrence behind one full layer or "
+        "between two were prepared and not run for lack of time; `full` has them.",
         "Two hops were also tried at m=64, n1=1, where three attempts at a control failed, and at m=32, "
         "n1=4, where one did. They are left to `full`, and nothing is said of them.",
         "Trained again by a second reader on seed 7, which was not used before: linear attention with two "
@@ -212,19 +253,23 @@ EXPERIMENT = Experiment(
         "steps: linear(h=1,d=3,d_k=4) is right on 29.9%, gated_delta(h=1,d=4) on 32.6%, "
         "mamba2(h=1,d=4,s=4,c=1) on 35.5%. So these sizes fail with enough bits as well.",
     ),
-    x="bits of the state, recurrence, or messages",
+    x="bits of the state",
     quick=tuple(_tables(("linear",), 1, ())),
     standard=(
         *_tables(tuple(_TABLES), 3),
         *_sums(3),
-        *_hybrids(32, 1, tuple(STATES), 3, 1500),
-        *_layers(3),
+        *_hybrids(32, 1, ("linear",), 3, 1500, rates=RATES),
+        *_hybrids(32, 1, ("gated_delta", "mamba2"), 3, 1500),
+        *_layers(8, 3),
     ),
     full=(
         *_tables(tuple(_TABLES), 10),
         *_sums(10),
-        *_layers(10),
+        *_layers(16, 10),
+        *_layers(8, 10),
+        *_orders(10),
         *_hybrids(32, 1, tuple(STATES), 10, 3000),
+        *_hybrids(48, 1, ("linear",), 10, 3000),
         *_hybrids(64, 1, tuple(STATES), 3, 9000, (16, 32)),
         *_hybrids(32, 4, tuple(STATES), 3, 9000, (8, 16)),
     ),

@@ -22,11 +22,17 @@ INSTEAD = {  # of full layers; a window of W tokens keeps the last W - 1, 32 num
     "window of 64 first": f"window(h=1,d=16,W=3),2*{FULL}",
     "2 layers, each full | state": f"2*({FULL}|{STATE})",
 }
+FOUR = {  # two full layers and two states
+    "full, state, full, state": f"{FULL},{STATE},{FULL},{STATE}",
+    "state, full, state, full": f"{STATE},{FULL},{STATE},{FULL}",
+    "2 full, 2 states": f"2*{FULL},2*{STATE}",
+    "2 states, 2 full": f"2*{STATE},2*{FULL}",
+}
 _SETTINGS = {"hard": True, "queries": 8, "batch": 32, "rate": 1e-3, "warmup": 100, "every": 100}
 _LABELS = {"hop labels": True, "answers alone": False}
 
 
-def _cell(name: str, stack: str, labels: str, seeds: int, steps: int) -> ExperimentCell:
+def _cell(name: str, stack: str, labels: str, seeds: int, steps: int, panel: str) -> ExperimentCell:
     return ExperimentCell(
         f"{name}, {labels}",
         "composition(m=4,n1=4)",
@@ -38,16 +44,24 @@ def _cell(name: str, stack: str, labels: str, seeds: int, steps: int) -> Experim
         seeds,
         floor=1 / 4,
         settings=_SETTINGS | {"hops": _LABELS[labels], "steps": steps},
+        panel=panel,
     )
 
 
 def _layers(labels: str, seeds: int, steps: int) -> list[ExperimentCell]:
     stacks = {"3 full": f"3*{FULL}", "2 full": f"2*{FULL}", "1 full": FULL}
-    return [_cell(name, stack, labels, seeds, steps) for name, stack in stacks.items()]
+    return [_cell(name, stack, labels, seeds, steps, "full layers") for name, stack in stacks.items()]
 
 
-def _others(stacks: dict[str, str], seeds: int, steps: int) -> list[ExperimentCell]:
-    return [_cell(name, stack, "hop labels", seeds, steps) for name, stack in stacks.items()]
+_OTHERS = {
+    "two full layers and a state, by order": ORDERS,
+    "two full layers and two states, by order": FOUR,
+    "others in the place of full layers": INSTEAD,
+}
+
+
+def _others(panel: str, seeds: int, steps: int) -> list[ExperimentCell]:
+    return [_cell(name, stack, "hop labels", seeds, steps, panel) for name, stack in _OTHERS[panel].items()]
 
 
 EXPERIMENT = Experiment(
@@ -83,11 +97,11 @@ EXPERIMENT = Experiment(
     quick=tuple(_layers("hop labels", 1, 1000)[:2]),
     standard=(
         *_layers("hop labels", 3, 1000),
-        *_others(ORDERS, 3, 1000),
+        *_others("two full layers and a state, by order", 3, 1000),
     ),
     full=(
         *_layers("hop labels", 10, 5000),
-        *_others(ORDERS | INSTEAD, 10, 5000),
+        *(cell for panel in _OTHERS for cell in _others(panel, 10, 5000)),
         *_layers("answers alone", 10, 50000),
     ),
 )

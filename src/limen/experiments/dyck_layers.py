@@ -51,9 +51,9 @@ def _attention(n: int, seeds: int, steps: int, rates: tuple[float, ...]) -> tupl
     )
 
 
-def _cells(stacks: dict[str, str]) -> tuple[ExperimentCell, ...]:
+def _cells(stacks: dict[str, str], seeds: int) -> tuple[ExperimentCell, ...]:
     """Cells with words of 16 brackets, and of six as the control."""
-    return tuple(_cell(stack, n, x, 1, 1000) for n in (16, _SHORT) for x, stack in stacks.items())
+    return tuple(_cell(stack, n, x, seeds, 1000) for n in (16, _SHORT) for x, stack in stacks.items())
 
 
 EXPERIMENT = Experiment(
@@ -77,8 +77,10 @@ EXPERIMENT = Experiment(
     ),
     x="stack",
     threshold=0.97,
-    quick=_cells(_STACKS),
-    standard=_cells(_STACKS | {"2 linear": "2*linear(h=1,d=32)", "2 gated delta": "2*gated_delta(h=1,d=32)"}),
+    quick=_cells(_STACKS, 1),
+    standard=_cells(
+        _STACKS | {"2 linear": "2*linear(h=1,d=32)", "2 gated delta": "2*gated_delta(h=1,d=32)"}, 3
+    ),
     full=tuple(
         cell
         for n in (_SHORT, 96)

@@ -61,6 +61,44 @@ def _cells(
     )
 
 
+_MORE_TEXTS = {"softmax": 1e-3, "linear": 3e-3, "gated_delta": 3e-3}  # rates, none of them searched
+
+
+def _more_texts(names: tuple[str, ...], lengths: tuple[int, ...], seeds: int) -> list[ExperimentCell]:
+    """Sixteen texts a step, with 64 questions each, at any length."""
+    return [
+        ExperimentCell(
+            f"n={n}, 16 texts a step: {STACKS[name]}",
+            f"index(n={n},S=32)",
+            STACKS[name],
+            n,
+            f"{name}, 16 texts",
+            f"n={_SHORT}: {STACKS[name]}",
+            ("random",),
+            seeds,
+            settings={"queries": 64, "steps": 1500, "every": 100, "rate": _MORE_TEXTS[name]},
+        )
+        for name in names
+        for n in lengths
+    ]
+
+
+def _wider(seeds: int) -> ExperimentCell:
+    """The one cell of width 256 that two cores train in a minute."""
+    stack, settings = "softmax(h=4,d=64)", {"width": 256, "hidden": 512, "queries": 14, "steps": 400}
+    return ExperimentCell(
+        f"n=50, width 256: {stack}",
+        "index(n=50,S=32)",
+        stack,
+        50,
+        "softmax, width 256",
+        None,
+        ("random",),
+        seeds,
+        settings=settings | {"every": 100, "rate": 1e-3},
+    )
+
+
 def _cell(
     name: str, stack: str, n: int, seeds: int, rates: tuple[float, ...], settings: dict[str, int]
 ) -> ExperimentCell:
@@ -130,5 +168,11 @@ EXPERIMENT = Experiment(
         *_cells(MAIN[:3], (50, 100), 3, 1500),
         *_cells(MAIN[:1], (200,), 3, 1500),
     ),
-    full=(*_large(STACKS, (20, 50, 100, 200, 400, 800), 64), *_large(WIDE, (20, 100, 400, 800), 1024)),
+    full=(
+        *_large(STACKS, (20, 50, 100, 200, 400, 800), 64),
+        *_large(WIDE, (20, 100, 400, 800), 1024),
+        *_more_texts(MAIN[:1], (200,), 3),
+        *_more_texts(MAIN[1:3], (100, 200), 3),
+        _wider(3),
+    ),
 )
