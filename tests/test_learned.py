@@ -74,7 +74,7 @@ def test_beside_growing_sizes_stand_the_figures_alone_in_their_own_words(stack: 
     told = page_of(report)["says"]
     assert len(told["learned"]) == figures
     for line in told["learned"]:
-        assert "not a theorem" in line and f"n = {alone[0].n90}" in line
+        assert "not a theorem" in line and f"n = {alone[0].n90} " in line
         assert not any(line in says for says in told["points"])
 
 

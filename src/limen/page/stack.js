@@ -40,7 +40,7 @@ export function Side({ which, text, set, start, answer, point, says }) {
     <div class="verdict" aria-live="polite"><b class=${"word" + ((word?.word.length ?? 0) > 8 ? " long" : "")}>${answer.error ? "–" : word?.word ?? "…"}</b><span>${answer.error ? "" : word?.under}</span></div>
     ${bits && !answer.error && html`<${Bars} needs=${point.needs} has=${point.has} />`}
     ${!answer.error && html`<p class="because">${rich(says)}</p>`}
-    ${!answer.error && answer.says?.learned?.map((line) => html`<p class="because measured">${line}.</p>`)}
+    ${!answer.error && answer.says?.learned?.map((line) => html`<p class="because measured">${line}</p>`)}
     ${!answer.error && answer.says?.exactly && html`<p class="because exactly">${answer.says.exactly[0].toUpperCase() + answer.says.exactly.slice(1)}.</p>`}
     </section>`;
 }

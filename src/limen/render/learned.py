@@ -31,8 +31,13 @@ def proved(one: Learned) -> str:
 
 
 def measured(one: Learned) -> str:
-    """The figure in one sentence that stands alone."""
-    return f"Random lookups among n of {one.symbols} symbols, {_KEYS[one.keys]}; {learned(one)}"
+    """A figure, where there is one, in a sentence that stands alone."""
+    between = f" ({one.least:,} to {one.most:,})" if one.least != one.most else ""
+    return (
+        f"learned so far (fit to {plural(one.runs, 'small run')}, not a theorem): models like this one "
+        f"answered 90 % of random lookups ({_KEYS[one.keys]}, {one.symbols} symbols) up to about "
+        f"n = {one.n90:,}{between}, half of them up to about {one.n50:,}"
+    )
 
 
 def learned(one: Learned) -> str:

@@ -66,7 +66,7 @@ def page_of(report: WhereReport) -> dict[str, Any]:
         "memory": f"adds **{per_token}** with each token",
         "bytes": [in_bytes(point.growing_bytes + point.fixed_bytes) for point in report.points],
         "after": [f"Memory after {short(point.tokens)} tokens, one sequence" for point in report.points],
-        "learned": [measured(one) for one in report.learned],
+        "learned": [_sentence(measured(one)) for one in report.learned],
         "exactly": report.in_exact_arithmetic,
     }
     return {"says": says, "report": _drawn(report), "lines": []}
