@@ -12,6 +12,10 @@ from fixtures.unchecked import types_unchecked  # noqa: F401
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen.model.run import inputs
+from limen_check import files
+from limen_check.can.rules import gathered
+from limen_check.can.weights import margin
+from limen_check.files import Refused
 
 
 def dense(text: str, rng: np.random.Generator) -> Forged | None:
@@ -90,3 +94,57 @@ def test_sizes_that_would_fill_the_memory_are_refused_at_once() -> None:
     table[1], kinds.task = 200, "dyck(n=4,k=100,D=2)"
     kinds.w["embedding.bracket"] = np.tile(kinds.w["embedding.bracket"], (50, 1))
     assert kinds.kernel("float32") is None
+
+
+def _refused(f: Forged, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        margin(files.model(*f.files()), f.task, "float32", 0, f.hints)
+
+
+def test_many_units_many_heads_and_a_long_text_of_them_are_refused_at_once() -> None:
+    """Each alone is looked at in seconds; so many of them would take hours or days."""
+    c = construct(Task.parse("recall(n=1,V=1024)"), "wide_softmax")
+    f, many = forged(c), 2100
+    f.header["locals"] = [f"mlp(hidden={f.w['0.local.b1'].size + many})"]
+    for name, axis in (("W1", 1), ("b1", 0), ("W2", 0)):
+        w = f.w[f"0.local.{name}"]
+        f.w[f"0.local.{name}"] = np.concatenate([w, np.repeat(w.take([0], axis), many, axis)], axis)
+    _refused(f, "too many sums")
+    for task, heads, d_k, why in (
+        ("recall(n=1,V=1024)", 12, 3, "too many scores"),
+        ("equality(n=100)", 400, 1, "too long"),
+    ):
+        f = forged(construct(Task.parse(task), "wide_softmax"))
+        width = f.header["width"]
+        sizes = f"h={heads},d=1,d_k={d_k},kv_heads={heads},bidirectional=false"
+        f.header["architecture"] = f"softmax({sizes})"
+        f.w |= {f"0.0.{name}": np.ones((width, heads * d_k)) for name in "QK"}
+        f.w |= {"0.0.V": np.ones((width, heads)), "0.0.O": np.ones((heads, width))}
+        _refused(f, why)
+
+
+def test_many_columns_share_what_one_column_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every column of z is added up by the same steps: ten of them are ten times the work."""
+    f = forged(construct(Task.parse("equality(n=3)"), "wide_softmax"))
+    monkeypatch.setattr(gathered, "_WORK", 1000)
+    assert f.kernel("float32")
+    width = f.header["width"]
+    f.header["width"] = f.header["embedding"]["width"] = width + 40
+    for name, axis in (("0.0.Q", 0), ("0.0.K", 0), ("0.0.V", 0), ("0.0.O", 1), ("readout.U", 0)):
+        f.w[name] = np.pad(f.w[name], [(0, 40 * (i == axis)) for i in range(2)])
+    for name, pad in (("W1", ((0, 40), (0, 0))), ("W2", ((0, 0), (0, 40))), ("b2", ((0, 40),))):
+        f.w[f"0.local.{name}"] = np.pad(f.w[f"0.local.{name}"], pad)
+    f.w["0.local.W2"][0, width:] = 1
+    _refused(f, "too many steps")
+
+
+def test_a_table_that_is_added_again_and_again_is_refused_at_once() -> None:
+    """A file of 10 MB names one table of 2^20 rows 130,000 times: each time takes a second."""
+    f = forged(construct(Task.parse("eva(n=65536)"), "softmax"))
+    f.w["embedding.more"] = np.arange(1 << 16)[:, None] % 2.0
+    f.header["embedding"]["tables"].append(["more", 1 << 16, 1])
+    f.header["embedding"]["segments"][0]["codes"] += [
+        {"of": "place", "div": 1, "table": "more", "column": 0},
+        *({"of": "token", "div": i, "table": "more", "column": 0} for i in range(1, 10_000)),
+    ]
+    _refused(f, "too many codes")

@@ -279,3 +279,14 @@ def test_files_that_would_take_hours_are_refused_before(tmp_path: Any) -> None:
     wide = Forged("is_tree(n=8192)", f.header, f.w, f.hints, 8191 * 8190)
     with pytest.raises(Refused, match="too many vertices"):
         margin(files.model(*wide.files()), wide.task, "float32", wide.steps, wide.hints)
+
+
+def test_a_second_recurrence_is_refused_before_it_is_followed() -> None:
+    """Thousands of layers, each of which walks over the edges for itself, would take an hour."""
+    _, f = walk()
+    recurrence = f.header["architecture"].partition("|")[0]
+    f.header["architecture"] += f",{recurrence}"
+    f.header["locals"].append(None)
+    f.w |= {f"1{name[1:]}": w * (name != "0.0.O") for name, w in f.w.items() if name.startswith("0.0.")}
+    with pytest.raises(Refused, match="not one recurrence"):
+        margin(files.model(*f.files()), TREE, "float32", f.steps, f.hints)

@@ -104,6 +104,14 @@ def test_a_forged_side_is_refused_and_one_layer_is_not_its_business() -> None:
         assert isinstance(LastRead().exact(task, Architecture.parse(other)), NoStatement)
 
 
+def test_a_sum_of_numbers_as_long_as_a_text_may_make_them_is_not_begun() -> None:
+    """300 bytes of a certificate: 8,192 keys and 2^16000 questions would have taken the kernel hours."""
+    stack = Architecture.parse("lstm(d=1,p=1),gated_linear(h=1,d=1,d_k=8192,p=1),affine")
+    for exponent, said in ((62, True), (4000, False)):
+        bound = LastRead().exact(Task.parse(f"index(n=2^{exponent},S=2)"), stack)
+        assert isinstance(bound, ExactBound) == said
+
+
 def test_both_versions_say_the_same_at_many_sizes() -> None:
     rng, stated = random.Random(3), 0
     tasks = ["index(n=90,S=2)", "eva(n=40)", "recall(n=30,V=60)", "composition(m=3,n1=4)", "equality(n=4)"]

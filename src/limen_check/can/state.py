@@ -14,7 +14,7 @@ from limen_check.can.vectors import Column, Format, Matrix, Vec, exp_above
 from limen_check.files import Model, Refused, expect, need, typed
 from limen_check.text import Call
 
-_ROWS = 1 << 21  # of a table
+_ROWS, _CODED = 1 << 21, 1 << 24  # of a table; numbers of all codes, class by class
 Vecs = dict[str, Vec]  # by class
 Shapes = dict[str, tuple[int, ...]]  # of weights
 
@@ -133,7 +133,7 @@ class State:
             counts[c.first] = counts.get(c.first, 0) + c.count
         expected = [*counts.values(), *self.spec.later]
         need([s["count"] for s in e["segments"]] == expected, "other segments than the task's")
-        x = dict.fromkeys(self.classes, Vec.of({}))
+        x, coded = dict.fromkeys(self.classes, Vec.of({})), 0
         for first, segment in zip(counts, e["segments"], strict=False):
             for code in segment["codes"]:
                 expect(code["table"] in sizes and code["of"] in ("token", "place"), "a code is unknown")
@@ -141,6 +141,9 @@ class State:
                 fits = 0 <= code["column"] <= width - columns and code["div"] >= 1 and rows >= 1
                 expect(fits, "a code does not fit")
                 for c in (c for c in self.classes.values() if c.first == first):
+                    coded += columns * min(rows, c.count if code["of"] == PLACE else c.high - c.low)
+                    coded += len(x[c.name].keys) + len(x[c.name].forms)  # which are copied
+                    need(coded <= _CODED, "too many codes to look at")
                     x[c.name] = x[c.name].plus(self._code(code, rows, c), self.f)
         return x
 

@@ -28,7 +28,7 @@ QUESTIONS, SUMS = "questions", "sums"  # what these theorems count: free questio
 _LONG, _WRITTEN = 64, 1 << 13  # bits of a size; of a sum that is written out
 _ALL = 1 << _LONG  # columns: a state that has more is too long to be looked at
 _LOOKUPS = ("eva", "index", "retrieval", "recall", "composition", "facts")
-_NUMBERS = 1 << 13  # of a last layer whose words are counted
+_NUMBERS, _FACTORS = 1 << 13, 1 << 19  # of a last layer whose words are counted; bits of a term of the sum
 _HEADS, _BY_SIGNS = 256, 6  # heads for which signs of polynomials are counted; from which on that is less
 _POSITIVE = ("elu1", "exp", "taylor")  # feature maps whose scores are all above 0
 Free = tuple[int, int]  # free questions, and the tokens before the cut
@@ -170,6 +170,7 @@ def last_read(case: Case) -> Sides:
         part.bits(case.task.length)  # it reads the whole text
     k = sum(_numbers(part, len(last) == 1)(t) for part in recurrent)
     need(k <= _NUMBERS, f"at most {_NUMBERS} numbers of the last layer are looked at")
+    need(k * v.bit_length() <= _FACTORS, "the numbers are too long to be looked at here")
     caches = sum(_cache(part) for part in recurrent)
     kept = sum(part.bits(t) for part in last if part.name == "window")
     below = sum(part.bits(t) for layer in before for part in layer)
@@ -406,8 +407,9 @@ _COQ = {  # and the tasks whose texts are checked with it
 }
 _LAYERS = ("linear_read", "last_read")  # files that know the layer
 _WHY = {  # `has` of bits is rounded down: `more`, one more, is not reached
-    "last_read": "it needs {needs} bits, and the states below the last layer, p bits a number, with all "
-    "words that the last one answers by an affine map, whatever numbers it holds, have fewer than {more}",
+    "last_read": "it needs {needs} bits, and the states below the last layer and what windows and "
+    "convolutions keep, p bits a number, with all words that the last one answers by an affine map, whatever "
+    "numbers it holds, have fewer than {more}",
     "linear_read": "it asks {needs} free questions, and a state that is read by an affine map answers "
     "at most {has}, whatever numbers it holds",
     "relu_read": "it needs {needs} bits, and a state behind one layer of ReLUs answers in fewer than "

@@ -71,15 +71,15 @@ def margin(
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
     if call.name in ("composition", "nearest_neighbor", "recall"):
         return _written(tasks.spec(task, how="pairs"), steps, forward, digits)
-    ahead = [
-        part.arguments.get("bidirectional") for layer in parse_stack(header["architecture"]) for part in layer
-    ]
-    need(not any(ahead), "who writes sees tokens that are not yet there")  # these run the whole text at once
+    parts = [part for layer in parse_stack(header["architecture"]) for part in layer]
+    ahead = any(part.arguments.get("bidirectional") for part in parts)
+    need(not ahead, "who writes sees tokens that are not yet there")  # these run the whole text at once
     if call.name == "turing" and call.arguments.keys() == {"n", "program"}:
         return _turing(call, steps, forward, digits)
     if call.name == "is_tree":
         from limen_check.can.rules import walk
 
+        need([part.name for part in parts].count("relu_rnn") == 1, "not one recurrence")
         entered(walk.margin)
         return walk.margin(sizes.read(task).sizes["n"], steps, forward, digits)
     if call.name == "cgram":

@@ -24,8 +24,9 @@ from limen_check.can.vectors import ONE, ZERO, Column, Form, Format, Interval, M
 from limen_check.files import Model, Refused, need
 from limen_check.text import Call
 
-_STEPS, _WORK = 1 << 18, 1 << 25  # of a machine, faults among them; over all units
-_TOKENS, _SCORES = 1 << 14, 1 << 25  # of a text; of a head, by who asks, place and id
+_STEPS, _WORK = 1 << 18, 1 << 25  # of a machine, faults among them; over all units and columns
+_TOKENS, _SCORES = 1 << 14, 1 << 25  # of a text, for four heads; of all heads, by who asks, place and id
+_SUMS = 1 << 21  # of units, by place and id
 Unit = tuple[Fraction, Form]  # w_u and f_u
 Known = dict[int, list[Unit]]  # the units of each column of z
 
@@ -100,11 +101,12 @@ def margin(model: Model, task: str, f: Format, layers: list[tuple[Call, ...]], h
     need(named.name in _TASKS, "no rule speaks of this task")
     need(len(layers) == 1 == len(layers[0]) and len(hidden[0]) == 1, "not one layer and one of ReLUs")
     need(layers[0][0].name == "softmax", "no softmax heads")
-    need(named.length <= _TOKENS, "too long a text to look at every place")
+    each = max(1, layers[0][0].number("h") // 4)
+    need(named.length * each <= _TOKENS, "too long a text to look at every place")
     what = _TASKS[named.name](**named.sizes)
-    told = spec(task)
-    state = State(model, _places(model, told, named.length), f, {})
-    need(state.header["answers"] == told.answers, "other answers than the task has")
+    text = spec(task)
+    state = State(model, _places(model, text, named.length), f, {})
+    need(state.header["answers"] == text.answers, "other answers than the task has")
     tokens = [_of_place(state, j) for j in range(named.length)]
     x = tokens[-1].plus(_heads(state, layers[0][0], tokens, what), f)
     W2, b2 = state.matrix("0.local.W2"), state.vector("0.local.b2")
@@ -120,7 +122,8 @@ def margin(model: Model, task: str, f: Format, layers: list[tuple[Call, ...]], h
 
     if isinstance(what, Choice):
         return _written(state, read, known, what, ids)
-    ways = {c: _walked(f, some, what, ids) for c, some in known.items()}
+    told, room = _sections(what, ids), _WORK // max(1, len(known))
+    ways = {c: _walked(f, some, what, *told, room) for c, some in known.items()}
     yes, no = ({c: way[i] for c, way in ways.items()} for i in range(2))
     return min(_ahead(state, read(yes), 1), _ahead(state, read(no), 0))
 
@@ -166,11 +169,14 @@ def _heads(state: State, call: Call, tokens: list[Vec], what: Scan | Choice) -> 
     """What the layer adds to the last token."""
     f, d, out = state.f, call.number("d"), Vec.of({})
     sizes = {"Q": call.number("d_k", default=d), "K": call.number("d_k", default=d), "V": d}
+    rows = [len(t.keys[j]) for j, t in enumerate(tokens)]
+    few = call.number("h") * rows[-1] * sum(rows) <= _SCORES
     for head in range(call.number("h")):
         Q, K, V = (cut(state.matrix(f"0.0.{name}"), head * size, size) for name, size in sizes.items())
         q, (keys, values) = tokens[-1].times(Q, f), (_each(tokens, W, f) for W in (K, V))
         largest = max((form.cap for v in values for form in v.forms.values()), default=ZERO)
         need(2 * state.length * state.grown * largest <= f.most, "a sum of values overflows")
+        need(few or not Q, "too many scores to look at")
         got = _gathered(state, values) if not Q else _place(state, q, keys, values, what)
         rounded = {head * d + c: form.rounded(f) for c, form in got.forms.items()}
         out = out.plus(Vec(rounded, got.keys))
@@ -213,8 +219,6 @@ def _place(state: State, q: Vec, keys: list[Vec], values: list[Vec], what: Scan 
         raise Refused("no token is looked for")
     f, N, last = state.f, state.length, state.length - 1
     scores, cache = [], dict[Hashable, list[list[Fraction]]]()
-    held = sum(len(key.keys[j]) for j, key in enumerate(keys))
-    need(len(q.keys[last]) * held <= _SCORES, "too many scores to look at")
     for j, key in enumerate(keys):
         s = Scores(q, key, f)
         top = sum((form.cap * key[i].cap for i, form in q.forms.items()), ZERO)
@@ -338,22 +342,23 @@ def _sums(form: Form, section: list[Step], best: Any) -> Iterator[dict[Any, Frac
         yield sums
 
 
-def _walked(f: Format, units: list[Unit], walk: Scan, ids: list[Any]) -> tuple[Interval, Interval]:
+def _walked(
+    f: Format, units: list[Unit], walk: Scan, sections: list[list[Step]], ends: list[Any], room: int
+) -> tuple[Interval, Interval]:
     """z where the answer is 1, and where it is 0: there one unit at least is above 0, by the way it fails.
 
     A way to fail is a step that is a fault, from a state, by a token, or a last state that is not accepted.
     Of all texts that fail so, which may be any behind the fault, a unit's least sum counts.
     """
-    sections, ends = _sections(walk, ids)
     where = {step.place: i for i, section in enumerate(sections) for step in section}
     flaws: dict[Hashable, Fraction] = {("end", state): ZERO for state in ends if not walk.accepts(state)}
     flaws |= {(step.place, *fault): ZERO for section in sections for step in section for fault in step.faults}
-    some, all_of, work = list[Interval](), list[Interval](), 0
+    some, all_of, work = list[Interval](), list[Interval](), len(flaws)
     for w, form in units:
         need(form.terms.keys() <= where.keys(), "something else is looked at")
         touched: list[int] = sorted({where[place] for place in form.terms})  # type: ignore[index]
         work += sum(len(step.moves) + len(step.faults) for i in touched for step in sections[i])
-        need(work <= _WORK, "too many steps to look at")
+        need(work <= room, "too many steps to look at")
         low, high, rest = form.const + form.err[0], form.const + form.err[1], ZERO
         rest = sum((column.least for column in form.terms.values()), ZERO)
         for i in touched:
@@ -412,7 +417,10 @@ def _written(
     state: State, read: Callable[[dict[int, Interval]], Vec], units: Known, what: Choice, ids: list[Any]
 ) -> Fraction:
     """The margin of digits: a column of z for each."""
-    digits, ends = Digits.of(state.header), list[Fraction]()
+    digits, ends, forms = Digits.of(state.header), list[Fraction](), [f for u in units.values() for _, f in u]
+    rows = sum(len(ids[place]) for place in what.values)
+    many = len(forms) * rows + len(what.values) * sum(len(form.terms) for form in forms)
+    need(many <= _SUMS, "too many sums to look at")
     for i in range(digits.bits):
         cases: dict[int, list[Interval]] = {0: [], 1: []}
         for answer, z in _chosen(state.f, units.get(digits.first + i, []), what, ids):
