@@ -368,6 +368,14 @@ def test_published_figures_stand_beside_ours_in_the_page_and_in_the_chart() -> N
     assert "| Mamba-2, width 16, mean over 4 to 64 pairs | 46.9% |" in page([recall], shipped_runs())
 
 
+def test_cells_at_one_place_stand_side_by_side_with_their_own_floors_and_ceilings() -> None:
+    """Or a control would seem to lie above the ceiling of the cell whose control it is."""
+    panels = section_chart(section("below_bound", "standard", None))["concat"]
+    (hops,) = (panel for panel in panels if panel["title"] == "two hops, 66 tokens")
+    assert len(hops["layer"]) == 4 and hops["layer"][1]["mark"]["color"] == "#c00"
+    assert all(layer["encoding"]["xOffset"]["field"] == "series" for layer in hops["layer"])
+
+
 def test_constructions_stand_beside_trained_models_and_apart_from_them() -> None:
     found = section("precision", "quick", None)
     least = {one.construction: one for one in found.built}

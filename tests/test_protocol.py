@@ -203,6 +203,27 @@ def test_precision_and_qk_norm_change_the_architecture() -> None:
     assert said["architecture"] == "unit_softmax(h=1,d=4,p=2)" and said["steps"] == 3
 
 
+def test_a_run_below_a_bound_prints_both_sides_and_the_ceiling() -> None:
+    sizes = (
+        "--steps",
+        "2",
+        "--warmup",
+        "2",
+        "--every",
+        "1",
+        "--width",
+        "16",
+        "--hidden",
+        "0",
+        "--queries",
+        "2",
+    )
+    text = limen("train", "eva(n=16)", "linear(h=1,d=2,p=2)", *sizes).stdout
+    assert "12 bits held where a theorem requires 64: proved impossible; no weights are right on" in text
+    ceiling = decide(Task.parse("eva(n=16)"), Architecture.parse("linear(h=1,d=2,p=2)")).ceiling
+    assert ceiling is not None and f"more than {float(ceiling.accuracy):.1%} of such inputs" in text
+
+
 def test_decay_shrinks_weights() -> None:
     w = torch.ones(3, requires_grad=True)
     optimizer = AdamW([w], decay=0.5)
