@@ -106,7 +106,7 @@ def _head_lines(report: LayersReport) -> list[str]:
     each = len(report.heads) // len(layers)
     lines = [
         "",
-        f"which of the {each} heads of these layers? loss (nats a word) if of its layer one alone is full:",
+        f"a single one of the {each} heads full in a layer, these other layers full: loss (nats a word)",
     ]
     for layer in layers:
         own = [one for one in report.heads if one.layer == layer][:_BEST]
