@@ -1,5 +1,6 @@
 """The page's Python: what it begins with, its calls, its files, and a server that nobody can make do more."""
 
+import base64
 import hashlib
 import json
 import os
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ from limen.commands._page import line_of
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.task import Task
+from limen.model.files import digest_of
 from limen.page import server
 from limen.page.assemble import folder, key, one_file, served
 from limen.page.server import PageServer
@@ -98,6 +101,30 @@ def test_a_certificate_is_checked_as_data_and_one_about_a_model_says_where() -> 
     assert (
         "run limen check beside its files" in json.loads(drawn("check", json.dumps(body).encode()))["error"]
     )
+
+
+def test_a_certificate_about_weights_is_checked_with_the_files_that_are_sent(tmp_path: Path) -> None:
+    package.solve("eva(n=8)", save=tmp_path)
+    names = ("certificate.json", "model.json", "model.safetensors")
+    content = {name: (tmp_path / name).read_bytes() for name in names}
+
+    def told(files: dict[str, bytes]) -> dict[str, Any]:
+        sent = {name: base64.b64encode(data).decode() for name, data in files.items()}
+        return json.loads(drawn("check", json.dumps({"certificate": sent}).encode()))
+
+    right = told(content)
+    assert right["report"]["valid"] is True and right["command"] == "limen check certificate.json"
+    weights = bytearray(content["model.safetensors"])
+    weights[-1] ^= 128
+    changed = content | {"model.safetensors": bytes(weights)}
+    assert "these are other weights" in told(changed)["error"]
+    certificate = json.loads(content["certificate.json"])
+    certificate["weights"] = digest_of(changed["model.json"], changed["model.safetensors"])
+    forged = told(changed | {"certificate.json": json.dumps(certificate).encode()})
+    assert forged["report"]["valid"] is False, "the kernel looks at the weights themselves"
+    assert "or alone" in told({"certificate.json": content["certificate.json"]})["error"]
+    body = {"certificate": dict.fromkeys(names, "*")}
+    assert "base64" in json.loads(drawn("check", json.dumps(body).encode()))["error"]
 
 
 def test_the_files_are_the_same_when_they_are_made_twice_and_nothing_in_data_ends_a_script() -> None:

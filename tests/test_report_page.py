@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fixtures.browsing import chromium, opened
 
+from limen import solve
 from limen.page.start import start
 from limen.tables.cell import EvidenceTable
 from limen.tables.report import report as report_of
@@ -169,6 +170,11 @@ def test_a_config_that_is_dropped_becomes_a_stack_and_a_certificate_is_checked(
     assert "window" in page.locator(".side.b .text").input_value()
     page.set_input_files(".drop input", folder / "certificates/linear/eva.json")
     page.wait_for_selector("#panel .lines:has-text('valid')", timeout=60_000)
+    assert page.locator("#panel .acts").count() == 0
+    solve("eva(n=8)", save=tmp_path)
+    page.set_input_files(".drop input", sorted(tmp_path.iterdir()))
+    page.wait_for_selector("#panel .lines:has-text('these weights solve eva(n=8)')", timeout=60_000)
+    assert "model.safetensors" in page.inner_text("#panel .acts")
     assert page.errors == []
     page.context.close()
 

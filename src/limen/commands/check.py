@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -151,6 +152,9 @@ def check(
     return all_checked(path, verbose)
 
 
+CERTIFICATE = "certificate.json"  # beside the model's files
+
+
 class Stopped(BadInput):
     """A file made the check raise something else: nothing is known of it."""
 
@@ -195,16 +199,36 @@ def _content(path: Path, most: int = MOST_JSON) -> bytes:
     return content_of(path)
 
 
-def _sent(certificate: Mapping[str, Any], verbose: bool) -> CheckReport:
-    """A certificate that is handed in itself, without files beside it: the kernel alone derives it."""
-    content = msgspec.json.encode(certificate)
+def _sent(sent: Mapping[str, Any], verbose: bool) -> CheckReport:
+    """A certificate that is handed in, alone or with the files of its model: the kernel alone derives it."""
+    files = None
+    if CERTIFICATE in sent:
+        content, files = _unpacked(sent)
+    else:
+        content = msgspec.json.encode(sent)
     if len(content) > MOST_JSON:
         raise BadInput(f"the certificate has {len(content)} bytes; at most {MOST_JSON} are read")
     decoded = decode(content)
-    if not isinstance(decoded, Bound | ExactBound | ExactCeiling | TableBound | Machine):
+    if files is not None and isinstance(decoded, Solves | CorrectEverywhere):
+        same_digest(decoded.weights, digest_of(*files))
+    elif not isinstance(decoded, Bound | ExactBound | ExactCeiling | TableBound | Machine):
         kind = _kind(decoded)
         raise BadInput(f"a certificate of the kind {kind} is about a model: run limen check beside its files")
-    return _derived(decoded, content, None, verbose)
+    return _derived(decoded, content, files, verbose)
+
+
+def _unpacked(sent: Mapping[str, Any]) -> tuple[bytes, Files]:
+    """The bytes of three files, which are sent by their names in base64."""
+    names = CERTIFICATE, HEADER, WEIGHTS
+    if set(sent) != set(names):
+        raise BadInput(f"a certificate is sent with {HEADER} and {WEIGHTS}, or alone")
+    try:
+        certificate, *files = (base64.b64decode(sent[name], validate=True) for name in names)
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{', '.join(names)} are sent in base64") from error
+    if len(files[0]) > MOST_JSON or len(files[1]) > MOST_WEIGHTS:
+        raise BadInput(f"at most {MOST_JSON} bytes of {HEADER} and {MOST_WEIGHTS} of {WEIGHTS} are read")
+    return certificate, (files[0], files[1])
 
 
 def _kind(certificate: object) -> str:

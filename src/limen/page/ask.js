@@ -9,6 +9,8 @@ export let live = WAY === "serve"; // whether a question that nobody has asked b
 
 // JSON that is sent as it was typed: JavaScript would round its integers, and take 1.0 for 1.
 export class Exact { constructor(text) { this.text = text; this.value = JSON.parse(text); } }
+// The bytes of a dropped file, as they travel in JSON.
+export const base64 = (file) => new Promise((done, fail) => { const read = new FileReader(); read.onload = () => done(read.result.split(",")[1] ?? ""); read.onerror = () => fail(read.error); read.readAsDataURL(file); });
 // A size that was typed: a number where JavaScript holds it, otherwise the text, which Python reads or refuses.
 export const sized = (text) => (/^[1-9][0-9]{0,14}$/.test(text) ? +text : text);
 

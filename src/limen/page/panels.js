@@ -38,11 +38,11 @@ function Audit({ start, s, set }) {
 }
 
 function Check({ start, s }) {
-  const [text, setText] = useState(""), [answer, setAnswer] = useState({});
-  const check = (content) => { setText(content); setAnswer({ pending: true }); let certificate; try { certificate = new Exact(content); } catch (e) { return setAnswer({ error: String(e.message) }); } ask("check", { certificate, verbose: true }, { unknown: start.unknown }).then(setAnswer, (e) => setAnswer({ error: String(e) })); };
-  useEffect(() => { if (s.dropped?.kind === "certificate") check(s.dropped.text); }, [s.dropped]);
-  return html`<div><form class="form" onSubmit=${(e) => { e.preventDefault(); check(text); }}><label class="whole">A certificate: paste it, or drop the file anywhere on the page<textarea class="mono" rows="8" spellcheck="false" value=${text} onInput=${(e) => setText(e.target.value)} placeholder='{"schema": "limen/certificate/2", …}'></textarea></label><button class="go" disabled=${!text.trim()}>Check it</button></form>
-    <p class="lead">The kernel derives it again, from the texts of the task and the stack alone. What is about a run of a model is checked beside the model's files, by the command.</p><${Failed} answer=${answer} /><${Wait} answer=${answer} /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
+  const [text, setText] = useState(""), [beside, setBeside] = useState(null), [answer, setAnswer] = useState({});
+  const check = (content, files) => { setText(content); setBeside(files); setAnswer({ pending: true }); let certificate; try { certificate = files ?? new Exact(content); } catch (e) { return setAnswer({ error: String(e.message) }); } ask("check", { certificate, verbose: true }, { unknown: start.unknown }).then(setAnswer, (e) => setAnswer({ error: String(e) })); };
+  useEffect(() => { if (s.dropped?.kind === "certificate") check(s.dropped.text, s.dropped.beside); }, [s.dropped]);
+  return html`<div><form class="form" onSubmit=${(e) => { e.preventDefault(); check(text, beside); }}><label class="whole">A certificate: paste it, or drop the file anywhere on the page<textarea class="mono" rows="8" spellcheck="false" value=${text} onInput=${(e) => { setText(e.target.value); setBeside(null); }} placeholder='{"schema": "limen/certificate/2", …}'></textarea></label><button class="go" disabled=${!text.trim()}>Check it</button></form>
+    <p class="lead">${start.checked}</p>${beside && html`<p class="acts">${Object.keys(beside).map((name) => html`<code>${name}</code> `)}</p>`}<${Failed} answer=${answer} /><${Wait} answer=${answer} /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
 }
 
 const OUTCOME = { learned: "LEARNED", not_learned: "NOT LEARNED in this budget", no_statement: "no statement" };

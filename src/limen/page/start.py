@@ -83,6 +83,11 @@ AUDITED = {
     "context": "128k",
     "engine": "vllm",
 }  # its class's defaults
+CHECKED = (
+    "The kernel derives it again: a bound from the texts of the task and the stack alone; that weights are "
+    "right, from the model's two files, dropped with the certificate. What is about a run of a model "
+    "is checked beside its files, by the command."
+)
 # Open cells of which more is known; the table counts them apart.
 MARKS = {"ᶜ": "conditional: believed impossible", "ᵃ": "argued, not checked"}
 Question = tuple[str, Mapping[str, Any]]  # a command, and its values
@@ -141,6 +146,7 @@ def start(
             {"column": name, "title": COLUMNS[name].title, "asks": COLUMNS[name].asks} for name in columns
         ],
         "marks": MARKS,
+        "checked": CHECKED,
         "unnamed": {"question": "do {task} at {n}", "size": "n", "over": "", "summary": ""},
         "engines": engines(),
         "gpus": list(gpus()),
