@@ -142,8 +142,7 @@ class LogLinear(Looped, Headed):
         tokens, λ = self._tokens(w, x), self._λ(w, x)
         units = tokens._replace(v=torch.eye(n, dtype=x.dtype, device=x.device))
         S, rows = x.new_zeros((*x.shape[:-2], self.h, self.key_size, n)), []
-        for t in range(n):
-            q_t, k_t, unit_t, β_t, g_t, *_ = units.at(t)
+        for q_t, k_t, unit_t, β_t, g_t, *_ in units.steps():
             S = _kept(S, k_t, β_t, g_t) + _written(k_t, unit_t, β_t)
             rows.append(q_t @ S)
         M = torch.cat(rows, -2)  # (*batch, h, n, n)

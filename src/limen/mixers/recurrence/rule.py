@@ -26,7 +26,8 @@ and one triangular solve gives M and N (the UT transform of [yang2024delta], sol
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
@@ -60,6 +61,12 @@ class Tokens(NamedTuple):
     def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
         """The tokens with a function applied to every part that is not None."""
         return Tokens(*(None if part is None else of(part) for part in self))  # type: ignore[arg-type]
+
+    def steps(self) -> Iterator[Tokens]:
+        """Token after token.  Parts are split once: the gradient of a slice would be as long as the text."""
+        absent = [None] * self.v.shape[-2]
+        parts = [absent if part is None else part.split(1, -2) for part in self]
+        return starmap(Tokens, zip(*parts, strict=True))
 
 
 class Chunks(NamedTuple):
@@ -205,14 +212,13 @@ def _doubled(blocks: RuleBlocks) -> RuleBlocks:
 
 
 def _stepping(tokens: Tokens) -> torch.Tensor:
-    """One token at a time.  Parts are split once: the gradient of a slice would be as long as the text."""
+    """One token at a time."""
     assert tokens.g is not None
     S, y = torch.zeros_like(tokens.k[..., :1, :].mT * tokens.v[..., :1, :]), []
-    absent = [None] * tokens.v.shape[-2]
-    parts = (absent if part is None else part.split(1, -2) for part in tokens._replace(g=tokens.g.exp()))
-    for q, k, v, β, α, e, r in zip(*parts, strict=True):
+    for q, k, v, β, α, e, r in tokens._replace(g=tokens.g.exp()).steps():
+        assert α is not None
         faded = α.mT * S
-        if e is not None:
+        if e is not None and r is not None:
             S = faded - r.mT @ (e @ S) + k.mT @ v
         elif β is not None:
             S = faded + β * k.mT @ (v - k @ faded)
