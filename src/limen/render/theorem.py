@@ -74,7 +74,7 @@ def theorem(report: BoundReport) -> str:
         return f"% {report.headline}: so nothing is stated"
     text = _TEXT if report.asks > 1 else _Tex(_TEXT.template + _ONE_LAYER)
     name = re.sub(r"[^a-z0-9]+", "-", f"{report.task}{report.cut}".lower()).strip("-")
-    said = text.substitute(
+    stated = text.substitute(
         id=name,
         defined=_defined(report, name),
         what=rf"the function of Definition~\ref{{def:{name}}}" if report.definition else _own(report),
@@ -84,7 +84,7 @@ def theorem(report: BoundReport) -> str:
         counted=_counted(report),
         bits=f"{report.bits:,}",
     )
-    return f"% {report.headline}\n{grouped(said)}"
+    return f"% {report.headline}\n{grouped(stated)}"
 
 
 def _defined(report: BoundReport, name: str) -> str:
