@@ -14,6 +14,7 @@ from limen.bounds.matrix import Entries
 from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
+from limen.core.quantities import plural
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import Need, Theorem
@@ -109,7 +110,11 @@ class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
 
     @property
     def headline(self) -> str:
-        known = "no closed form is known" if self.bits is None else f"{self.bits:,} bits must cross the cut"
+        known = (
+            "no closed form is known"
+            if self.bits is None
+            else f"{plural(self.bits, 'bit')} must cross the cut"
+        )
         return f"{self.task}, cut after t = {self.cut:,} tokens: {known}"
 
 

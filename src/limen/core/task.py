@@ -33,7 +33,7 @@ class Player(NamedTuple):
 
 
 class Paper(NamedTuple):
-    """Of a task, in LaTeX: the definition of f in the letters of its sizes, and a proof of `rows`."""
+    """A task in LaTeX: the definition of f in the letters of its sizes, and a proof of `rows`."""
 
     task: str
     proof: str

@@ -14,6 +14,7 @@ from string import Template
 from textwrap import fill as wrapped
 from typing import TYPE_CHECKING
 
+from limen.core.quantities import plural
 from limen.render.formula import formula
 from limen.render.latex import grouped, in_tex, tabular
 
@@ -41,7 +42,7 @@ prefixes of which no two are alike.
 Let a model read its input once, from left to right, and let each of its layers carry a state from token
 to token (recurrent and linear layers, windows, short convolutions). Let all states after $@t$ tokens
 together have $S$ bits. If the model computes $f$ on every input, then
-\[ S \;\geq\; \log_2 R, \qquad\text{that is, at least @bits bits.} \]
+\[ S \;\geq\; \log_2 R, \qquad\text{that is, at least @bits.} \]
 This holds for any embeddings, norms and functions of one position, and with any chain of thought.
 \end{theorem}
 \begin{proof}
@@ -57,7 +58,7 @@ Let one causal softmax layer of $H$ heads with values of size $d$ read the input
 that is the same for all inputs, at which the answer is read off. Let keys and values be functions of
 their own token and its position, and let maxima and sums be stored in $p$ bits each. If the layer
 computes $f$ on every input, then
-\[ H(d+2)p \;\geq\; \log_2 R, \qquad\text{that is, at least @bits bits.} \]
+\[ H(d+2)p \;\geq\; \log_2 R, \qquad\text{that is, at least @bits.} \]
 \end{theorem}
 \begin{proof}
 The last token is fixed, and with it the query of every head. Of the first $@t$ tokens a head needs the
@@ -74,7 +75,7 @@ def theorem(report: BoundReport) -> str:
         return f"% {report.headline}: so nothing is stated"
     text = _TEXT if report.asks > 1 else _Tex(_TEXT.template + _ONE_LAYER)
     name = re.sub(r"[^a-z0-9]+", "-", f"{report.task}{report.cut}".lower()).strip("-")
-    said = text.substitute(
+    stated = text.substitute(
         id=name,
         defined=_defined(report, name),
         what=rf"the function of Definition~\ref{{def:{name}}}" if report.definition else _own(report),
@@ -82,9 +83,9 @@ def theorem(report: BoundReport) -> str:
         due=f", those due after token ${report.cut:,}$," if report.asks > 1 else "",
         R=_rows(report),
         counted=_counted(report),
-        bits=f"{report.bits:,}",
+        bits=plural(report.bits, "bit"),
     )
-    return f"% {report.headline}\n{grouped(said)}"
+    return f"% {report.headline}\n{grouped(stated)}"
 
 
 def _defined(report: BoundReport, name: str) -> str:
@@ -101,7 +102,7 @@ def _rows(report: BoundReport) -> str:
         formula(report.formula).replace(r",\ ", r",\quad ") if report.formula not in (None, "counted") else ""
     )
     number = f"{report.rows:,}" if report.rows is not None and report.rows < 10**12 else ""
-    return " = ".join(filter(None, [number, closed])) or f"2^{{{report.bits}}}"
+    return " = ".join(dict.fromkeys(filter(None, [number, closed]))) or f"2^{{{report.bits}}}"
 
 
 def _name(report: BoundReport) -> str:

@@ -190,7 +190,7 @@ class Facts(Shaped):
         return self.composition.rows(t)
 
     def in_paper(self, t: int) -> Paper:
-        """Of the same composition; what a sentence tells is a token."""
+        """That of the composition; a sentence stands for a token."""
         task, proof = self.composition.in_paper(t)
         told = r" Each entry of a table is told by an English sentence, $z_0$ and $w$ by the question."
         return Paper(task + told, proof)
