@@ -3,7 +3,7 @@
 This is the first experiment that [bhattamishra2024] asks for, and its figure on index lookup, 20 to 400
 symbols: attention stays right, a state of fixed size does not. Their widths are 64 to 1,024, their steps up
 to 250,000, and rates are searched; `full` has those lengths and widths, and what is run here is the beginning
-of their curves, with 512 tokens a step at every length.
+of their curves, with 512 tokens a step at every length but for two cells with more.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell, Finding
@@ -145,20 +145,28 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "Of 200 positions softmax attention is right on {n=200: softmax(h=4,d=16)} after 1,500 steps, "
-            "the first 600 of them at chance. In the published curves it stays right up to 400.",
-            not_learned=(f"n=200: {STACKS['softmax']}",),
+            "the first 600 of them at chance. With 16 texts in the place of two and a rate of 1e-3 it is "
+            "right on {n=200, 16 texts a step: softmax(h=4,d=16)}, the first 300 at chance and rising slowly "
+            "at the end. In the published curves it stays right up to 400.",
+            not_learned=tuple(f"n=200{how}: {STACKS['softmax']}" for how in ("", ", 16 texts a step")),
+        ),
+        Finding(
+            "A layer of width 256 with four heads of 64 learns 50 positions with every seed, in 200 steps.",
+            learned=("n=50, width 256: softmax(h=4,d=64)",),
         ),
     ),
     silent=(
         "No cell is below a bound: a float32 state of this size has enough bits. The published curves go to "
-        "400 symbols, six layers and width 1,024; an LSTM and Mamba of these sizes, and longer texts, are "
-        "left to `full` (smaller ones are in `mechanisms`). At 50 positions and more rates were not "
-        "searched: each has the one found at 20, and longer texts come in smaller batches."
+        "400 symbols, six layers and width 1,024, of which one cell here has 256; an LSTM and Mamba of these "
+        "sizes, and longer texts, are left to `full` (smaller ones are in `mechanisms`). At 50 positions and "
+        "more rates were not searched. With 512 tokens a step each mixer has the rate found at 20, and "
+        "longer texts come in smaller batches."
     ),
     came_about=(
         "On the validation seed Mamba-2 reaches 100.0% both at 3e-3 and at 1e-2. It was first run at 1e-2, "
         "with 85.3, 85.4 and 91.4% on seeds 0, 1 and 2 (not shipped), and then at 3e-3: this rate was "
         "chosen after the test seeds had been seen.",
+        "At 200 positions 16 texts a step and the rate of 1e-3 were tried after two at 3e-3 had failed.",
         "400 positions were begun and stopped by hand when 200 had not been learned; nothing was kept of it.",
     ),
     x="n",
@@ -167,6 +175,8 @@ EXPERIMENT = Experiment(
         *_cells((*MAIN, *LATER), (_SHORT,), 3, 1500, RATES),
         *_cells(MAIN[:3], (50, 100), 3, 1500),
         *_cells(MAIN[:1], (200,), 3, 1500),
+        *_more_texts(MAIN[:1], (200,), 3),
+        _wider(3),
     ),
     full=(
         *_large(STACKS, (20, 50, 100, 200, 400, 800), 64),
