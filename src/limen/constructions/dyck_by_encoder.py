@@ -1,23 +1,25 @@
-r"""Bounded Dyck by three bidirectional softmax layers: averages over blocks of places, and digits for a causal mask.
+r"""Bounded Dyck by three bidirectional softmax layers: averages over blocks, and digits for a causal mask.
 
-"Uniform over j ≤ i" has rank n - 1: no head of fixed size has it.  Write places in G digits of base R, d_g of
-weight w_g = R^g.  Head g looks at the block of places whose digits above g are those of i: N = R^{g+1} tokens,
-all alike.  Its value has a column for each digit c, which is 0 at tokens whose digit g is another.  So it reads
+"Uniform over j ≤ i" has rank n - 1: no head of fixed size has it.  Write places in G digits of base R, d_g
+of weight R^g.  Head g looks at the block of places whose digits above g are those of i: N = R^{g+1} tokens,
+which all weigh the same.  Its value has a column for each digit c, which is 0 at tokens whose digit g is
+another.  So it reads
 
     N·y_c = Σ v_j over the j of the block whose digit g is c,          for all c at once
 
-and the position-wise function adds those up of which the digit is smaller than d_g: two units each,
+and the position-wise function adds those up of which the digit is smaller than d_g, by two units each:
 
-    ReLU(±N·y_c - M·[c ≥ d_g])                                        and  Σ_g Σ_{c < d_g} N·y_c = Σ_{j<i} v_j.
+    ReLU(±N·y_c - M·[c ≥ d_g])               and  Σ_g Σ_{c < d_g} N·y_c = Σ_{j<i} v_j.
 
-    layer 1   v = ±1: the depth.  [level = l] by ReLUs of the depth, for each l, and for each digit c again,
+    layer 1   v = ±1: the depth.  [level = l] by ReLUs of it, for each l, and for each digit c once more,
               closed where the token's own digit is another
     layer 2   v = ± the bits of the kind, for each level: what is open on my level
     layer 3   the average of all flags
 
 Why it works.  Weights are 1/N, N a power of two, and all sums before the first fault are whole numbers below
-2^24: nothing is rounded.  Before a closing bracket its level holds the bits, ±1, of the bracket that it closes:
-with its own they cancel, or ±2 is left.  A flag is a sum of ReLUs and never negative, whatever was wrong before.
+2^24: nothing is rounded.  Before a closing bracket its level holds the bits, ±1, of the bracket that it
+closes: its own bits cancel them, or ±2 is left.  A flag is a sum of ReLUs and never negative, whatever was
+wrong before.
 
 Three layers of G, G and one heads; keys of size log₂n, values of size (R-1)·D·⌈log₂k⌉; n is a power of two.
 """
@@ -213,8 +215,8 @@ class DyckByEncoder(Construction):
         fault, level = at["fault"].start, [at["level"].start + l for l in range(D)]
         net.constants[fault] = 1
         for gate, least in [*self._tent(net, x, level, 1)]:
-            of, bias, to = net.gates[gate]
-            net.gates[gate] = of, bias, {**to, fault: -least}
+            of, bias, told = net.gates[gate]
+            net.gates[gate] = of, bias, {**told, fault: -least}
         for cell, i, closed in product(range(self.K), range(self.b), range(2)):
             to = [at["kind"].start + (cell * D + l) * self.b + i for l in range(D)]
             [*self._tent(net, x | {other[cell]: -M, signs[closed][i]: -M}, to, 1 - 2 * closed)]
@@ -222,7 +224,7 @@ class DyckByEncoder(Construction):
 
     @cached_property
     def flags(self) -> Net:
-        """A closing bracket whose level holds another kind, or a fault; and whether it does not end level 1."""
+        """A closing bracket whose level holds another kind, or a fault; and whether something is left open."""
         net, at, D, b = Net(), self.columns, self.task.D, self.b
         opens, fault = net.unit({at["opens"].start: 1}), net.unit({at["fault"].start: 1})
         level = [net.unit({at["level"].start + l: 1}) for l in range(D)]

@@ -89,8 +89,8 @@ class Table(Embedding):
 class Code:
     """Adds row (value // div) % rows of a table to the columns from `column` on.
 
-    The value is the token's id, or the token's place in its segment.  Both at once, of ids below V: "place*V+token"
-    adds row (place // div·V + token) % rows.
+    The value is the token's id, or the token's place in its segment.  Both at once, for ids below V:
+    "place*V+token" adds row (place // div·V + token) % rows.
     """
 
     of: str
@@ -179,7 +179,9 @@ class Codes(Embedding):
         for segment in self.segments:
             if at < segment.count:
                 for code in segment.codes:
-                    yield code, slice(None), code.row(token, at, sizes[code.table])
+                    rows, told = sizes[code.table], at if code.of == "place" else token
+                    both = code.ids and code.row(token, token.new_tensor(at), rows)
+                    yield code, slice(None), both if code.ids else _row(told, code.div, rows)
                 return
             at -= segment.count
 

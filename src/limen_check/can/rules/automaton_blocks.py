@@ -208,10 +208,10 @@ class Run(Sums):
         exact = all(at[kind][0] == at[kind][1] for kind in known) and self._counts(known.values(), n, ONE / n)
         of = self.walk.sums(known.__getitem__) if exact else None
         rises = min(lo for lo, _ in at.values()) >= 0  # no value is negative, so no sum is below one of them
-        least = min((at[kind][0] for kind in self.strange), default=ZERO) * (1 - 4 * f.acc) / n - f.tiny
+        least = min((at[kind][0] for kind in self.strange), default=ZERO) / n  # a number, if it is normal
         for kind in (kind for kind in self.kinds if kind[0] == self.last):
             if kind not in known:
-                ends[kind] = (f.rn(max(ZERO, least)), plain[1]) if rises else plain
+                ends[kind] = (least if least >= power(f.least) else ZERO, plain[1]) if rises else plain
             elif of is not None:
                 ends[kind] = ((of[kind[1][0]] + known[kind]) / n,) * 2
         return ends
@@ -269,10 +269,10 @@ class Run(Sums):
     def _gate(self, column: Mapping[int, Fraction], late: Callable[[int], Value | None]) -> Gate | None:
         """A unit that reads a part, and a number of a digit of the place by which it is closed; else None."""
         parts, others = [r for r in column if r in self.parts], [l for l in column if l not in self.parts]
-        told = late(others[0]) if len(parts) == len(others) == 1 else None
-        if told is None or told[0] is None or grain(column[parts[0]]) != abs(column[parts[0]]):
+        at, some = (late(others[0]) if len(parts) == len(others) == 1 else None) or (None, ())
+        if at is None or grain(column[parts[0]]) != abs(column[parts[0]]):
             return None
-        (r,), (l,), (at, some) = parts, others, told
+        (r,), (l,) = parts, others
         self.spend(len(self.kinds) + len(some) * len(self._boxes()))
         a, part, values = column[r], self.parts[r], apart(self.parts[r].v.values())
         filled = {c for _, ends in values for c, row in enumerate(ends) if row != NOTHING}
@@ -290,10 +290,8 @@ class Run(Sums):
 
     def _before(self, gates: dict[int, Gate], read: tuple[tuple[int, Fraction], ...]) -> Before:
         """Σ over all earlier tokens: for each digit and each smaller one the same function of a token."""
-        adds, sizes = (
-            dict[tuple[Digit, int], dict[Kind, Fraction]](),
-            dict[tuple[Digit, int], dict[Kind, Fraction]](),
-        )
+        adds: dict[tuple[Digit, int], dict[Kind, Fraction]] = {}
+        sizes: dict[tuple[Digit, int], dict[Kind, Fraction]] = {}
         unit, by_part = ONE, dict[int, list[tuple[Gate, Fraction]]]()
         for u, w in read:
             by_part.setdefault(gates[u].r, []).append((gates[u], w))

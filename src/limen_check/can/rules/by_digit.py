@@ -58,9 +58,11 @@ class Sums:
             if before:
                 well = step and sizes * f.acc <= min(step, before.unit) >= f.tiny
                 need(well, "a sum over earlier tokens is not exact")
-            else:  # each end with its own error; what is made of numbers ≥ 0 is not negative
+            else:  # each end with its own error; a sum of numbers ≥ 0 is not below one of them
                 low, high = (f.inside(sum(map(abs, ends), ZERO), len(some), step) for ends in (lows, highs))
-                lo, hi = max(lo - low, ZERO) if min(lows, default=ZERO) >= 0 else lo - low, hi + high
+                lo, hi, part = lo - low, hi + high, max(lows, default=ZERO)
+                if min(lows, default=ZERO) >= 0:
+                    lo = max(lo, part if f.rn(part) == part else ZERO)
             made.append((f.rn(lo), f.rn(hi)))
         return value(digit(v for v, _ in parts), made)
 
