@@ -1,297 +1,256 @@
-r"""Bounded Dyck by three bidirectional softmax layers: digits of the position replace the causal mask.
+r"""Bounded Dyck by three bidirectional softmax layers: averages over blocks, and digits for a causal mask.
 
-"Uniform over j ≤ i" has rank n - 1: no head of fixed size has it.  Write places in G digits of base R.
-Head g looks at the j whose digits above g are those of i, and whose digit g is smaller (in the last head:
-not larger): the G sets are intervals, one behind the other, and make up {j ≤ i}.  A digit costs 2⌈log₂R⌉
-numbers where it must agree, R numbers where it must be smaller: one-hot against the row of those that are
-not.
+"Uniform over j ≤ i" has rank n - 1: no head of fixed size has it.  Write places in G digits of base R, d_g
+of weight R^g.  Head g looks at the block of places whose digits above g are those of i: N = R^{g+1} tokens,
+which all weigh the same.  Its value has a column for each digit c, which is 0 at tokens whose digit g is
+another.  So it reads
 
-    layer 1   G heads: shares 1/(1 + opening brackets in the set).  In a word that is right so far half of a
-              set opens, up to ⌈D/2⌉: thresholds by place tell how many more; ReLUs add up to the level
-    layer 2   G heads: the latest opening bracket of my level in the set, or none
-    layer 3   is there a fault, or a token whose finest head that found one found another kind?
+    N·y_c = Σ v_j over the j of the block whose digit g is c,          for all c at once
 
-Why it works.  Counts are exact as in _depths.py; that a set has e more than half shows in relu(f - Σ_g (two
-units that are 0 iff e_g = u_g)), one for each (u_0 … u_{G-1}).  If more is missing, some depth was out of
-range.  Token 1 is the anchor of the counts, and the partner of those for whom no head finds one; the last
-token, which closes in a right word, is what a head looks at where there is none: it scores P/2.
+and the position-wise function adds those up of which the digit is smaller than d_g, by two units each:
 
-Three layers of G, G and one heads; keys of size 2(G-1)⌈log₂R⌉ + R + D + 1; log₂n + 4 bits.
+    ReLU(±N·y_c - M·[c ≥ d_g])               and  Σ_g Σ_{c < d_g} N·y_c = Σ_{j<i} v_j.
+
+    layer 1   v = ±1: the depth.  [level = l] by ReLUs of it, for each l, and for each digit c once more,
+              closed where the token's own digit is another
+    layer 2   v = ± the bits of the kind, for each level: what is open on my level
+    layer 3   the average of all flags
+
+Why it works.  Weights are 1/N, N a power of two, and all sums before the first fault are whole numbers below
+2^24: nothing is rounded.  Before a closing bracket its level holds the bits, ±1, of the bracket that it
+closes: its own bits cancel them, or ±2 is left.  A flag is a sum of ReLUs and never negative, whatever was
+wrong before.
+
+Three layers of G, G and one heads; keys of size log₂n, values of size (R-1)·D·⌈log₂k⌉; n is a power of two.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
+from typing import Any
 
-from limen.constructions._depths import KINDS, STEP, C, SoftmaxDyck
 from limen.constructions._net import Net
-from limen.constructions._weights import bits_for, digits, identity, zeros
-from limen.constructions._words import oppose
+from limen.constructions._weights import bits_for, digits, exponent, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.numbers import Float, Precision
 from limen.core.task import Task
-from limen.core.weights import Array, Weights
-from limen.errors import BadInput, at_least
+from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
 from limen.tasks.dyck import Dyck
 
-_GATES = 2**12  # of a kind of token: one for each (u_0 … u_{G-1})
+_NUMBERS = 1 << 22  # of a position-wise function that anybody writes down
+_APART = 512  # a bit of the place that differs costs twice as much: e^-1024 is 0 in float32 and float64
 
 
 @dataclass(frozen=True)
-class DyckByEncoder(SoftmaxDyck):
-    """Digits of base R of the places of all tokens but the first and the last."""
+class DyckByEncoder(Construction):
+    """Digits of `bits` bits of the place, the highest one of what is left."""
 
     task: Dyck = Dyck()
     _: KW_ONLY
-    R: int = 128
+    bits: int = 3
 
     def __post_init__(self) -> None:
-        at_least(self, R=2)
+        n, most = self.task.n, exponent(self.task.n)
+        if most is None:
+            raise BadInput(f"dyck_by_encoder: n is a power of two, got n={n}")
+        if not 1 <= self.bits <= most:
+            raise BadInput(f"dyck_by_encoder: bits is from 1 to {most}, got {self.bits}")
+        if self.hidden * (self.K * (1 + self.task.D * self.b) + self.task.D) > _NUMBERS:
+            raise BadInput(f"dyck_by_encoder: for D={self.task.D} its per-position function is too large")
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByEncoder:
-        """The largest power of two for which the keys fit, if its per-position function is not too large."""
-        keys = [
-            p.mixer.key_size for l in architecture.counted for p in l.parts if isinstance(p.mixer, Softmax)
-        ]
-        ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
-        fits = (c for c in ways if c.key_size <= min(keys, default=0) and c._differences**c.G <= _GATES)
-        return next(fits, ways[0]).payable()
-
-    def payable(self) -> DyckByEncoder:
-        """Itself, unless its per-position function has more gates than anybody writes down."""
-        if self._differences**self.G > _GATES:
-            raise BadInput(f"dyck_by_encoder: for D={self.task.D} its per-position function is too large")
-        return self
-
-    @property
-    def G(self) -> int:
-        """Digits of the places 0 … n - 2; the last is that of the last token."""
-        G = 1
-        while self.task.n - 1 > self.R**G:
-            G += 1
-        return G
-
-    @property
-    def heads(self) -> int:
-        return self.G
-
-    @property
-    def size(self) -> int:
-        """Bits of a digit."""
-        return bits_for(self.R)
-
-    @property
-    def key_size(self) -> int:
-        return 2 * (self.G - 1) * self.size + self.R + self.task.D + 2
-
-    @property
-    def U(self) -> range:
-        """How many more than half: from -U to U."""
-        U = self.task.D // 2 + 1
-        return range(-U, U + 1)
-
-    @property
-    def _differences(self) -> int:
-        return self.U.stop - self.U.start  # len() takes no number beyond 2^63
-
-    @cached_property  # a level asks for it by itself
-    def columns(self) -> Columns:
-        """k_… and v_… are 0 at the first and at the last token; `ask` and `late` are asked with."""
-        G, D, b = self.G, self.task.D, self.b
-        words, places = 2 * (G - 1) * self.size, G * self.R
-        keys = {"k_word": words, "k_digit": places, "k_place": G, "v_bit": b, "v_one": 1}
-        asks = {"ask": words, "late": places, "threshold": G * (len(self.U) + 1)}
-        looked_up = {"level": D, "open_level": D, "mine": b, "found": G, "held": G * b}
-        return Columns.of(
-            **self.told, **keys, **asks, share=G, kind_share=b, **looked_up, rest=1, flag=1, any=1
+        """The shortest digits for which there are heads enough."""
+        assert isinstance(task, Dyck)
+        parts = [p.mixer for l in architecture.counted for p in l.parts if isinstance(p.mixer, Softmax)]
+        length = exponent(task.n) or 1
+        return cls(
+            task=task, bits=-(-length // max(1, min(length, *(m.h for m in parts)))) if parts else length
         )
+
+    @property
+    def b(self) -> int:
+        """Bits of a kind."""
+        return bits_for(self.task.k)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The bits of each digit, from the lowest on."""
+        length = self.task.n.bit_length() - 1
+        return tuple(min(self.bits, length - low) for low in range(0, length, self.bits))
+
+    @property
+    def K(self) -> int:
+        """Digits g and their values c but the largest, which is below none."""
+        return sum((1 << size) - 1 for size in self.sizes)
+
+    @property
+    def hidden(self) -> int:
+        """ReLUs of the depth: for each l, and for each digit, bit of a kind and sign again."""
+        return (self.task.D + 2) * (1 + 2 * self.K * self.b)
+
+    @property
+    def M(self) -> float:
+        """Larger than a depth may seem to be, wherever."""
+        return 2.0 ** (2 * self.task.n + 2 * self.task.D + 16).bit_length()
+
+    def _cells(self, g: int) -> range:
+        """The numbers of digit g and each c."""
+        first = sum((1 << size) - 1 for size in self.sizes[:g])
+        return range(first, first + (1 << self.sizes[g]) - 1)
+
+    @cached_property  # a unit asks for it by itself
+    def columns(self) -> Columns:
+        told = {"opens": 1, "plus": self.b, "minus": self.b}
+        for g, size in enumerate(self.sizes):  # what the place tells: not c, not larger than c, its bits
+            K = (1 << size) - 1
+            told |= {f"other{g}": K, f"late{g}": K, f"bits{g}": size, f"sign{g}": K}
+        each = self.K * self.task.D * self.b
+        return Columns.of(
+            **told, depth=self.K, level=self.task.D, fault=1, kind=each, held=each, flag=1, rest=1, any=1
+        )
+
+    def _of(self, name: str) -> list[int]:
+        """The column of each cell."""
+        return [
+            c for g in range(len(self.sizes)) for c in range(*self.columns[f"{name}{g}"].indices(1 << 62))
+        ]
 
     def frame(self) -> Frame:
-        self.payable()
-        at, G, n, head = self.columns, self.G, self.task.n, f"h={self.G},d={self.b + 1},d_k={self.key_size}"
-        tables, (begin, middle, end) = self.laid(at["late"].stop)
-        row = at["threshold"]
-        more = [(f"digit{g}", self.R, at["late"].stop) for g in range(G)]
-        more += [(name, rows, row.stop - row.start) for name, rows in self._masks.items()]
-        codes = [Code("place", self.R ** (G - 1 - g), f"digit{g}", 0) for g in range(G)]
-        parts = (begin.codes, (*middle.codes, *codes), end.codes)
-        told = (
-            (*part, Code("place", 1, name, row.start)) for part, name in zip(parts, self._masks, strict=True)
+        at, k, G, D = self.columns, self.task.k, len(self.sizes), self.task.D
+        tables = [("token", 2 * k, 1 + 2 * self.b)]
+        codes = [Code("token", 1, "token", at["opens"].start)]
+        for g, size in enumerate(self.sizes):
+            R, div = 1 << size, 1 << sum(self.sizes[:g])
+            tables += [(f"digit{g}", R, 2 * (R - 1) + size), (f"signs{g}", 2 * k * R, R - 1)]
+            codes.append(Code("place", div, f"digit{g}", at[f"other{g}"].start))
+            codes.append(Code(f"place*{2 * k}+token", div, f"signs{g}", at[f"sign{g}"].start))
+        most, keys = (1 << self.bits) - 1, max(1, sum(self.sizes[1:]))
+        heads = [f"h={G},d={d},d_k={keys}" for d in (most, most * D * self.b)]
+        stack = ",".join(f"softmax({sizes},bidirectional=true)" for sizes in (*heads, "h=1,d=1"))
+        embedding = Codes(at.width, tuple(tables), (Segment(self.task.n, tuple(codes)),))
+        return Frame(
+            Architecture.parse(stack), at.width, 2, embedding, (self.levels.mlp, self.flags.mlp, None)
         )
-        segments = tuple(Segment(count, part) for count, part in zip((1, n - 2, 1), told, strict=True))
-        stack = ",".join(f"softmax({sizes},bidirectional=true)" for sizes in (head, head, "h=1,d=1"))
-        embedding, locals_ = (
-            Codes(at.width, (*tables, *more), segments),
-            (self.net.mlp, self.compare.mlp, None),
-        )
-        return Frame(Architecture.parse(stack), at.width, 2, embedding, locals_)
-
-    @property
-    def _masks(self) -> dict[str, int]:
-        """Tables of thresholds by place: of the first token, those between, the last one."""
-        return {"threshold1": 1, "threshold": max(1, self.task.n - 2), "threshold_n": 1}
 
     def weights(self) -> Weights:
-        w = zeros(self.frame())
-        self.embed(w)
-        self._thresholds_by_head(w)
-        for g in range(self.G):
-            self._count(w, g)
-            self._latest(w, g)
-        self.net.write(w, 0)
-        self.compare.write(w, 1)
-        self.any_flag(w, 2)
+        at, w, each = self.columns, zeros(self.frame()), self.task.D * self.b
+        self._embed(w)
+        for g in range(len(self.sizes)):
+            cells = self._cells(g)
+            self._average(w, 0, g, at[f"sign{g}"], at["depth"].start + cells.start)
+            first = at["kind"].start + cells.start * each
+            kinds = slice(first, first + len(cells) * each)
+            self._average(w, 1, g, kinds, at["held"].start + cells.start * each)
+        self.levels.write(w, 0)
+        self.flags.write(w, 1)
+        w["2.0.V"][at["flag"]] = 1
+        w["2.0.O"][:, at["any"]] = self.task.n
+        w["readout.U"][[at["any"].start, at["rest"].start], 0] = 2
+        w["readout.u"][1] = 1
         return w
 
-    def embed(self, w: Weights) -> None:
-        """The last token stands at place n - 2 as it asks; as a key it closes."""
-        super().embed(w)
-        at, end, middle = self.columns, w["embedding.end"], w["embedding.middle"]
-        middle[:, at["v_bit"]], middle[:, at["v_one"]] = middle[:, at["bit"]], 1
-        end[:, at["fault"]] = end[:, at["opens"]]
-        end[:, at["k_opens"]], end[:, at["k_closes"]] = 0, 1
-        for g in range(self.G):
-            table, value = w[f"embedding.digit{g}"], np.arange(self.R)
-            table[:, self._at("k_digit", g)] = np.eye(self.R)
-            table[:, self._at("late", g)] = self._late(g)
-            table[:, at["k_place"].start : at["k_place"].start + g + 1] = value[:, None] * float(self.R) ** (
-                self.G - 1 - g
-            )
-            last = (self.task.n - 2) // self.R ** (self.G - 1 - g) % self.R
-            end[:, self._at("late", g)] = self._late(g)[last]
-            if g < self.G - 1:
-                bits = digits(self.size)[: self.R]
-                words = np.hstack([bits, 1 - bits])
-                table[:, self._word("k_word", g)] = table[:, self._word("ask", g)] = words
-                end[:, self._word("ask", g)] = words[last]
+    def _embed(self, w: Weights) -> None:
+        k, token = self.task.k, np.arange(2 * self.task.k)
+        opens, bit = (token < k).astype(np.float64), digits(self.b)[token % k]
+        same = bit == opens[:, None]  # ±: what opens, times the bit as ±1
+        w["embedding.token"][:] = np.hstack([opens[:, None], same, ~same])
+        for g, size in enumerate(self.sizes):
+            R = 1 << size
+            c, own = np.arange(R - 1), np.arange(R)[:, None]
+            w[f"embedding.digit{g}"][:] = np.hstack([own != c, own <= c, 2 * digits(size) - 1])
+            signs = (own == c)[:, None] * (2 * opens - 1)[:, None]
+            w[f"embedding.signs{g}"][:] = signs.reshape(-1, R - 1)
 
-    def _at(self, name: str, g: int) -> slice:
-        first = self.columns[name].start + g * self.R
-        return slice(first, first + self.R)
-
-    def _word(self, name: str, g: int) -> slice:
-        first = self.columns[name].start + 2 * g * self.size
-        return slice(first, first + 2 * self.size)
-
-    def _late(self, g: int) -> Array:
-        """(R, R): which digits are not smaller; in the last head: larger."""
-        late = np.tri(self.R).T if g < self.G - 1 else np.tri(self.R, k=-1).T
-        return np.asarray(late, dtype=np.float64)
-
-    def _thresholds_by_head(self, w: Weights) -> None:
-        """1/(1 + half of the set + u - 1/2) for each head and u; at token 1 all sets are empty."""
-        n, us = self.task.n, np.array([*self.U, self.U.stop])
-        w["embedding.threshold1"][0] = np.tile(np.where(us <= 0, 4.0, -4.0), self.G)
-        for name, places in (("threshold", np.arange(n - 2)), ("threshold_n", np.array([n - 2]))):
-            rows = []
-            for g in range(self.G):
-                digit = places // self.R ** (self.G - 1 - g) % self.R
-                size = digit * self.R ** (self.G - 1 - g) + (g == self.G - 1)
-                more = -(-size[:, None] // 2) + us
-                rows.append(np.where(more < 0, 4.0, 1 / np.maximum(more + 0.5, 0.5)))
-            w[f"embedding.{name}"][: len(places)] = np.hstack(rows)
-
-    def _count(self, w: Weights, g: int) -> None:
-        """Layer 0, head g: score 0 at token 1 and at opening brackets of the set, else -64 or less."""
-        at, b = self.columns, self.b
-        Q, K, V, O = (w[f"0.0.{name}"] for name in "QKVO")
-        first = g * self.key_size
-        last = self._mask(Q, K, first, g, C)
-        Q[at["one"], last], K[at["k_closes"], last] = C, -1
-        V[at["first"], g * (b + 1)] = O[g * (b + 1), at["share"].start + g] = 1
-        for i in range(b if g == 0 else 0):
-            V[at["kind1"].start + i, 1 + i] = O[1 + i, at["kind_share"].start + i] = 1
-
-    def _mask(self, Q: Array, K: Array, first: int, g: int, cost: float) -> int:
-        """-cost for each bit that differs in a digit above g, and for a digit g that is not smaller."""
-        for above in range(g):
-            columns = slice(first, first + 2 * self.size)
-            identity(K, self._word("k_word", above), columns)
-            oppose(Q, self._word("ask", above), columns, -cost)
+    def _average(self, w: Weights, layer: int, g: int, values: slice, to: int) -> None:
+        """Head g: all with the same digits above g score the same; what it reads times their number."""
+        at, N = self.columns, 2.0 ** sum(self.sizes[: g + 1])
+        Q, K, V, O = (w[f"{layer}.0.{name}"] for name in "QKVO")
+        d, first, G = V.shape[1] // len(self.sizes), g * (Q.shape[1] // len(self.sizes)), len(self.sizes)
+        for above in range(g + 1, G):
+            columns = slice(first, first + self.sizes[above])
+            identity(Q, at[f"bits{above}"], columns, _APART)
+            identity(K, at[f"bits{above}"], columns)
             first = columns.stop
-        identity(K, self._at("k_digit", g), slice(first, first + self.R))
-        identity(Q, self._at("late", g), slice(first, first + self.R), -cost)
-        return first + self.R
+        count = values.stop - values.start
+        identity(V, values, slice(g * d, g * d + count))
+        identity(O, slice(g * d, g * d + count), slice(to, to + count), N)
 
-    def _latest(self, w: Weights, g: int) -> None:
-        """Layer 1, head g: P·[opens on my level] + 16·place in the set; P/2 at the last token."""
-        at, D, b, G = self.columns, self.task.D, self.b, self.G
-        P = 2.0 ** ((STEP * self.R ** (G - g) - 1).bit_length() + 1)
-        Q, K, V, O = (w[f"1.0.{name}"] for name in "QKVO")
-        first = self._mask(Q, K, g * self.key_size, g, P)
-        identity(Q, at["level"], slice(first, first + D), P)
-        identity(K, at["open_level"], slice(first, first + D))
-        Q[at["one"], first + D], K[at["k_place"].start + g, first + D] = STEP, 1
-        Q[at["one"], first + D + 1], K[at["last"], first + D + 1], K[at["first"], first + D + 1] = (
-            P / 2,
-            1,
-            -8,
-        )
-        V[at["v_one"], g * (b + 1)] = O[g * (b + 1), at["found"].start + g] = 1
-        for i in range(b):
-            V[at["v_bit"].start + i, g * (b + 1) + 1 + i] = 1
-            O[g * (b + 1) + 1 + i, at["held"].start + g * b + i] = 1
+    def _before(self, net: Net, columns: list[int], M: float) -> dict[int, float]:
+        """Units that add up to Σ_{j<i} v_j; `columns` hold the sums of each cell."""
+        before = dict[int, float]()
+        for column, late in zip(columns, self._of("late"), strict=True):
+            for sign in (1, -1):
+                before[net.unit({column: sign, late: -M})] = sign
+        return before
 
-    @property
-    def net(self) -> Net:
-        """For each kind and all (u_0 …): relu(f - Σ_g (0 iff e_g = u_g)); and the bits of token 1."""
-        net, at, U, G = Net(), self.columns, self.U, self.G
-        equal: list[list[dict[int, float]]] = []
-        for g in range(G):
-            share, first = at["share"].start + g, at["threshold"].start + g * (len(U) + 1)
-            enough = [net.unit({share: self.S, first + u: -self.S}, 1) for u in range(len(U))]
-            few = [net.unit({share: -self.S, first + u + 1: self.S}, 1) for u in range(len(U))]
-            equal.append([{a: -1, b: -1} for a, b in zip(enough, few, strict=True)])
-        net.constants[at["fault"].start] = 1
-        for does, place, shift in KINDS:
-            is_one = net.unit({at[does].start: 1, at[place].start: 1}, -1)
-            for us in product(range(len(U)), repeat=G):
-                t = sum(U[u] for u in us) + (place == "even")
-                to = self._told(does, 2 * t + shift)
-                to |= {at["rest"].start: 1.0} if t > 0 and place == "even" else {}
-                if to:
-                    net.gate(
-                        {is_one: 1} | {k: v for g, u in enumerate(us) for k, v in equal[g][u].items()}, to
-                    )
-        one = net.unit({at["one"].start: 1})
-        for i in range(self.b):
-            zero = net.unit({at["kind_share"].start + i: -self.S, at["share"].start: self.S / 2}, 1)
-            net.gate({one: 1, zero: -1}, {at["mine"].start + i: 1})
+    def _tent(
+        self, net: Net, of: dict[int, float], to: list[int], factor: float
+    ) -> Iterator[tuple[int, float]]:
+        """[x = l], l = 1 … D, of a whole number x ≤ D + 1, times a factor; all that goes to whom."""
+        D = self.task.D
+        for j in range(D + 2):
+            parts = {l: f for l, f in ((j + 1, 1), (j, -2), (j - 1, 1)) if 1 <= l <= D}
+            net.gate(of, {to[l - 1]: f * factor for l, f in parts.items()}, -j)
+            yield len(net.gates) - 1, sum(parts.values())
+
+    @cached_property
+    def levels(self) -> Net:
+        """Its level is the depth before an opening bracket, and 1; before a closing one it is the depth."""
+        net, at, D, M = Net(), self.columns, self.task.D, self.M
+        x = self._before(net, [*range(*at["depth"].indices(1 << 62))], M)
+        x |= {net.unit({at["opens"].start: 1}): 1}
+        other = [net.unit({c: 1}) for c in self._of("other")]
+        signs = [[net.unit({at[name].start + i: 1}) for i in range(self.b)] for name in ("minus", "plus")]
+        fault, level = at["fault"].start, [at["level"].start + l for l in range(D)]
+        net.constants[fault] = 1
+        for gate, least in [*self._tent(net, x, level, 1)]:
+            of, bias, told = net.gates[gate]
+            net.gates[gate] = of, bias, {**told, fault: -least}
+        for cell, i, closed in product(range(self.K), range(self.b), range(2)):
+            to = [at["kind"].start + (cell * D + l) * self.b + i for l in range(D)]
+            [*self._tent(net, x | {other[cell]: -M, signs[closed][i]: -M}, to, 1 - 2 * closed)]
         return net
 
-    def _told(self, does: str, level: int) -> dict[int, float]:
-        """The columns that a level from 1 to D sets, with their values."""
-        at = self.columns
-        if not 1 <= level <= self.task.D:
-            return {}
-        to = {at["fault"].start: -1.0, at["level"].start + level - 1: 1.0}
-        return to | ({at["open_level"].start + level - 1: 1.0} if does == "opens" else {})
-
-    @property
-    def compare(self) -> Net:
-        """At a closing bracket: the finest head that found one, or else token 1, has another bit."""
-        net, at, flag = Net(), self.columns, self.columns["flag"].start
-        closes = net.unit({at["closes"].start: 1})
-        net.gate({net.unit({at["fault"].start: 1}): 1}, {flag: 1})
-        none: dict[int, float] = {}
-        for g in reversed(range(-1, self.G)):
-            some = {net.unit({at["found"].start + g: -4}, 3): -1.0} if g >= 0 else {}
-            for i, sign in product(range(self.b), (4, -4)):
-                held = at["held"].start + g * self.b + i if g >= 0 else at["mine"].start + i
-                other = net.unit({at["bit"].start + i: -sign, held: sign}, 3)
-                net.gate({closes: 1, other: -1} | some | none, {flag: 1})
-            if g >= 0:
-                none[net.unit({at["found"].start + g: 4}, -1)] = -1.0
+    @cached_property
+    def flags(self) -> Net:
+        """A closing bracket whose level holds another kind, or a fault; and whether something is left open."""
+        net, at, D, b = Net(), self.columns, self.task.D, self.b
+        opens, fault = net.unit({at["opens"].start: 1}), net.unit({at["fault"].start: 1})
+        level = [net.unit({at["level"].start + l: 1}) for l in range(D)]
+        plus, minus = ([net.unit({at[name].start + i: 1}) for i in range(b)] for name in ("plus", "minus"))
+        flag, M = {at["flag"].start: 1.0}, 2.0 ** (2 * self.task.n.bit_length() + 4)
+        for l, i in product(range(D), range(b)):
+            columns = [at["held"].start + (cell * D + l) * b + i for cell in range(self.K)]
+            before = self._before(net, columns, M)
+            for sign in (1, -1):
+                held = {u: sign * f for u, f in before.items()} | {plus[i]: sign, minus[i]: -sign}
+                net.gate(held | {level[l]: 4, opens: -4}, flag, -4)
+        net.gate({fault: 1}, flag)
+        net.gate({level[0]: -1, opens: 1}, {at["rest"].start: 1}, 1)
         return net
+
+    def hints(self) -> dict[str, Any]:
+        """Tokens are followed by the brackets that are open."""
+        return {"how": "blocks"}
+
+    def margin(self, precision: Precision) -> float | None:
+        """All is exact where whole numbers up to 2M + n + … are."""
+        most = 2 * self.M + 2 * self.task.n + 2 * self.task.D + 16
+        exact = isinstance(precision, Float) and max(8 * self.task.n, most) <= 2.0**precision.t
+        return 1.0 if exact else None
 
     @classmethod
     def examples(cls) -> tuple[DyckByEncoder, ...]:
-        small = cls(Dyck(2, 1, 1), R=8), cls(Dyck(6, 1, 2), R=2), cls(Dyck(6, 2, 2), R=2)
-        return *small, cls(Dyck(4, 3, 1), R=4)
+        small = cls(Dyck(2, 1, 1), bits=1), cls(Dyck(8, 1, 2), bits=2), cls(Dyck(4, 2, 2), bits=1)
+        return *small, cls(Dyck(4, 3, 1), bits=2)

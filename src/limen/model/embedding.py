@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from limen.core.tensors import jt, torch
 from limen.core.text import build, parse_call, spell
@@ -88,13 +89,26 @@ class Table(Embedding):
 class Code:
     """Adds row (value // div) % rows of a table to the columns from `column` on.
 
-    The value is the token's id, or the token's place in its segment.
+    The value is the token's id, or the token's place in its segment.  Both at once, for ids below V:
+    "place*V+token" adds row (place // div·V + token) % rows.
     """
 
-    of: Literal["token", "place"]
+    of: str
     div: int
     table: str
     column: int
+
+    @property
+    def ids(self) -> int:
+        """V where both say which row; 0 elsewhere."""
+        both = re.fullmatch(r"place\*([1-9][0-9]{0,18})\+token", self.of)
+        return int(both[1]) if both else 0
+
+    def row(self, token: Value, place: Value, rows: int) -> Value:
+        """The row of its table, which has so many, that it adds for a token."""
+        if self.ids:
+            return (place // self.div * self.ids + token) % rows
+        return _row(token if self.of == "token" else place, self.div, rows)
 
 
 @dataclass(frozen=True)
@@ -129,6 +143,8 @@ class Codes(Embedding):
         for code in (code for segment in self.segments for code in segment.codes):
             if code.table not in sizes:
                 raise unknown("table", code.table, sizes)
+            if code.of not in ("token", "place") and not code.ids:
+                raise unknown("value of a code", code.of, ["token", "place", "place*4+token"])
             if not 1 <= code.div < _LONGEST or not 0 <= code.column <= self.width - sizes[code.table][1]:
                 raise BadInput(f"{code} does not fit into {self.width} columns")
 
@@ -163,8 +179,9 @@ class Codes(Embedding):
         for segment in self.segments:
             if at < segment.count:
                 for code in segment.codes:
-                    how = code.div, sizes[code.table]
-                    yield code, slice(None), _row(token, *how) if code.of == "token" else _row(at, *how)
+                    rows, told = sizes[code.table], at if code.of == "place" else token
+                    both = code.ids and code.row(token, token.new_tensor(at), rows)
+                    yield code, slice(None), both if code.ids else _row(told, code.div, rows)
                 return
             at -= segment.count
 
@@ -181,16 +198,12 @@ class Codes(Embedding):
         for segment in self.segments:
             low, high = max(first, start), min(first + segment.count, start + n)
             here = slice(low - start, high - start)
+            places = torch.arange(low - first, max(low, high) - first, device=tokens.device)
             for code in segment.codes if low < high else ():
                 rows, columns = sizes[code.table]
                 if read is not None and not read[code.column : code.column + columns].any():
                     continue
-                value = (
-                    tokens[..., here]
-                    if code.of == "token"
-                    else torch.arange(low - first, high - first, device=tokens.device)
-                )
-                yield code, here, _row(value, code.div, rows)
+                yield code, here, code.row(tokens[..., here], places, rows)
             first += segment.count
 
     def _lays_out(self, end: int) -> None:

@@ -82,12 +82,11 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     expect(len(locals_) in (0, len(layers)), "locals: none, or one a layer")
     hidden = [() if local is None else _hidden(local) for local in locals_ or [None] * len(layers)]
     _all_weights(model, layers, hidden)
-    if hints.get("how") == "shares":
+    along = _along(hints.get("how"))
+    if along is not None:
         need(not thoughts, "a chain of thought")
-        from limen_check.can.rules import automaton_softmax
-
-        entered(automaton_softmax.margin)
-        return automaton_softmax.margin(model, spec(task, how="shares"), f, layers, hidden)
+        entered(along)
+        return along(model, spec(task, how="shares"), f, layers, hidden)
     need(all(len(many) < 2 for many in hidden), "a function of two hidden layers")
     if hints.get("how") == "gathered":
         need(not thoughts, "a chain of thought")
@@ -127,6 +126,20 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
         least = min(readout.margin(state, state.classes[name]) for name in state.spec.asks)
     need(least > 0, "no positive margin")
     return least
+
+
+def _along(how: Any) -> Callable[..., Fraction] | None:
+    """The rule for softmax heads along a machine that the hints name."""
+    match how:
+        case "shares":
+            from limen_check.can.rules import automaton_softmax
+
+            return automaton_softmax.margin
+        case "blocks":
+            from limen_check.can.rules import automaton_blocks
+
+            return automaton_blocks.margin
+    return None
 
 
 def _hidden(local: str) -> tuple[int, ...]:
