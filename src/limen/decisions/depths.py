@@ -35,11 +35,7 @@ LOSS = "removing it costs {}"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
 _SILENT = ("block_sparse", "nsa", "fetch")  # no weights are known that chain hops through these
-_ARGUED = (
-    "conv_softmax",
-    "s4d",
-    "top_k",
-)  # the depth rule chains through them; no construction is built of them
+_ARGUED = ("conv_softmax", "s4d", "top_k")  # the depth rule chains through these, no construction does
 _DEPTH, _MERGED = "composition_depth", "log_linear_state"  # the second counts a state that does not grow
 _PARTS, _FINEST = (1, 2, 8), 10  # parts of tables that are tried; m becomes larger by 2^-10 of it at first
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
