@@ -2,7 +2,8 @@
 
 import itertools
 import json
-from math import inf
+import re
+from math import inf, log2
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 import torch
 from fixtures.cli import limen
 
+from limen.adversary.decompose import DecomposeReport
 from limen.adversary.strategies.decomposition import Decomposition
 from limen.api import protocol
 from limen.constructions.composition_by_stack import CompositionByStack
@@ -57,6 +59,7 @@ def test_the_sets_of_the_proof_are_told_and_drawn_as_the_slides_number_them() ->
     """The base case picks Z_1 and leaves R_≥2; the chosen tables are of the class, and drawn."""
     stack = "linear(h=1,d=1,phi=relu),softmax(h=1,d=1,d_k=2)"
     report = protocol("composition(m=2,n1=2)", stack, decompose=True).report
+    assert isinstance(report, DecomposeReport)
     assert [(len(level.Z), level.level) for level in report.levels] == [(2, 1), (2, 2)]
     left, right = report.levels[-1].Z
     assert report.certificate is not None
@@ -65,6 +68,19 @@ def test_the_sets_of_the_proof_are_told_and_drawn_as_the_slides_number_them() ->
     assert "level 2, base case" in words and "the rectangle S_≥2 × Z_<2: 256 tables for each of 8" in words
     for told in (words, picture):
         assert "Z_2 = {(0 0 0 0), (0 0 0 3)}" in told
+    drawn = re.findall(r">([^<]+)</text>", picture)
+    assert {"S_≥2: 256", "Z_&lt;2: 8 inputs below", "|R_≥2| = 34 tables with the same messages"} <= set(drawn)
+    assert {"R_≥2", "|Z_&lt;2| = 8;  Θ_2 = 4 entries can be asked for"} <= set(drawn)
+    for step in report.steps:  # each pigeonhole: found, promised by what is found, kept, promised by counting
+        promised = f"2^{step.bits:,} messages at most: ≥ {step.guaranteed:,}"
+        least = f"≥ {-(-step.before // step.classes):,}"
+        line = [f"{step.classes:,}", least, f"{step.after:,} of {step.before:,}", promised]
+        assert any(drawn[i : i + 4] == line for i in range(len(drawn)))
+    heights = [float(h) for h in re.findall(r'height="([\d.]+)" class="(?:before|kept)"', picture)]
+    lost = [log2(level.left) / log2(level.tables) for level in report.levels]
+    assert heights[1] / heights[0] == pytest.approx(lost[0]) and heights[-1] / heights[-3] == pytest.approx(
+        lost[1], abs=0.01
+    )
 
 
 def test_coarse_states_are_alike_by_their_number_alone() -> None:

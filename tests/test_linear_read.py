@@ -506,3 +506,11 @@ def test_both_versions_say_the_same_at_many_sizes() -> None:
         stated += 1
         assert (first.has, first.needs, first.unit) == (second.has, second.needs, second.unit), case
     assert stated > 200
+
+
+@pytest.mark.parametrize(("n", "too_few"), [(18, True), (16, False)])
+def test_what_is_argued_by_the_rank_of_signs_stands_beside_what_is_open(n: int, too_few: bool) -> None:
+    """256 keys and one more number: 257² lies between 2^16 and 2^18."""
+    verdict = decide(Task.parse(f"inner_product(n={n})"), Architecture.parse("gated_delta(h=4,d=64),affine"))
+    assert verdict.answer is Answer.OPEN
+    assert too_few == any("argued, not checked: Σ d_k + 1 ≥ 2^(n/2)" in remark for remark in verdict.remarks)

@@ -112,6 +112,7 @@ def test_any_size_of_a_task_may_be_the_one_that_grows() -> None:
     [
         (["eva(n=4)", "--by", "magic"], "no construction for eva named 'magic'"),
         (["khop(n=4,k=1,S=2)"], "no construction for khop yet"),
+        (["facts(m=3,n1=2)"], "tokens and answers of composition(m=3,n1=2), whose weights answer it"),
         (["eva(n=4)", "--check", "some"], "--check must be exhaustive or a number of inputs, got some"),
         (["eva(n=4)", "--check", "0"], "must be at least 1"),
         (

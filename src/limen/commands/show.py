@@ -149,7 +149,8 @@ class Example(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     answer: int | tuple[int, ...]
     text: str
-    told_answer: str  # for people: of facts the name, and the steps to it
+    told_answer: str  # for people: of facts the name, and those on the way to it
+    steps: tuple[str, ...] = ()  # to the answer, as people take them
 
 
 class TaskReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
@@ -189,7 +190,13 @@ def show_task(task: Task, count: int = 2, hard: bool = False, seed: int = 0) -> 
         players=tuple(Holder(p.name, len(p.tokens)) for p in task.players()),
         drawn=task.drawn(hard).says,
         inputs=tuple(
-            Example(tuple(row.tolist()), _plain(right), task.render(row), task.render_answer(row))
+            Example(
+                tuple(row.tolist()),
+                _plain(right),
+                task.render(row),
+                task.render_answer(row),
+                tuple(task.told_steps(row)),
+            )
             for row, right in drawn
         ),
     )

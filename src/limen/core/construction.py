@@ -104,6 +104,10 @@ def construct(task: Task, by: str | None = None) -> Construction:
     call = parse_call(by) if by else Call(known[0] if known else "", {})
     if ":" in call.name:
         return _own(task, call)
+    if not known and task.retells:
+        raise BadInput(
+            f"{task} has the tokens and answers of {task.retells}, whose weights answer it: name that task"
+        )
     if not known:
         solvable = sorted({name.split("_by_")[0] for name in ids("constructions")})
         raise BadInput(

@@ -140,6 +140,15 @@ class Task(ABC):
         """The right answer to one input for people to read."""
         return few(np.atleast_1d(self.answer(tokens)).tolist())
 
+    def told_steps(self, tokens: Tokens) -> list[str]:
+        """How people get from one input to its right answer, a sentence a step; none, if one step does it."""
+        return []
+
+    @property
+    def retells(self) -> Task | None:
+        """The task with the same tokens and answers, of which this one only tells people in other words."""
+        return None
+
     @staticmethod
     def names(text: str) -> bool:
         """Whether a text is that of a task, of the catalogue or of your own, not of an architecture."""

@@ -10,17 +10,23 @@ from collections.abc import Sequence
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from limen.render.svg import drawn, rect, text
+from limen.render.svg import drawn, line, rect, text
 
 if TYPE_CHECKING:
     from limen.adversary.decompose import DecomposeReport
     from limen.adversary.strategies.decomposition import Fixing, LevelEnd
 
 _SHOWN = 16  # entries of a table
-_LEFT, _LONGEST, _RIGHT, _BAR = 130, 300, 760, 22
-_STYLE = ".before{fill:#c9ced6}.kept{fill:#4269d0}.chosen,.answer{fill:#b8561b;font-weight:600}"
-_STYLE += ".tokens{font-family:ui-monospace,monospace}"
-_DARK = ".before{fill:#4a525e}.kept{fill:#7d9bea}.chosen,.answer{fill:#f0a36b}"
+_LEFT, _WIDE, _LINE = 40, 190, 22  # the rectangle, and the height of a line beside it
+_COLUMNS = 16  # inputs below that are drawn as columns, at most
+_TABLE = 276, 370, 460, 580, 720  # where the columns of the pigeonholes begin
+_WIDTH = 960
+_STYLE = ".before{fill:#dfe3e9;stroke:#8b95a5}.kept{fill:#6f8fe0}.on{fill:#fff;font-weight:600}"
+_STYLE += ".grid{stroke:#c9d3ea;stroke-width:.5}"
+_STYLE += ".rows{stroke:#f08a3c;stroke-width:3}.chosen,.answer{fill:#b8561b;font-weight:600}.head{fill:#777}"
+_STYLE += ".left{fill:#2f54b5;font-weight:600}.tokens{font-family:ui-monospace,monospace}"
+_DARK = ".before{fill:#3a414c;stroke:#8b95a5}.kept{fill:#5b7fe0}.on{fill:#fff}"
+_DARK += ".chosen,.answer{fill:#f0a36b}.head{fill:#999}.left{fill:#9db6f5}"
 
 
 def lines_of(report: DecomposeReport) -> list[str]:
@@ -114,47 +120,102 @@ def _digits(table: Sequence[int]) -> str:
 
 
 def decomposition_picture(report: DecomposeReport) -> str:
-    """A panel a level: how many tables are left after each message is fixed, and the ones chosen."""
-    y = 64
+    """A panel a level: the rectangle, what each message leaves of it, and the pigeonhole that says so."""
+    y = 62
     body = [
         text(12, 24, f"{report.task}: the proof on one model", class_="title"),
-        text(12, 42, f"{report.architecture}, in {report.arithmetic}"),
+        text(12, 42, f"{report.architecture}, in {report.arithmetic}; heights are logarithms"),
     ]
     for level in report.levels:
         steps = _steps(report, level)
-        body += _panel(level, steps, y + 8)
-        y += 62 + _BAR * (1 + len(steps))
+        body += _panel(level, steps, y, last=level is report.levels[-1])
+        y += _height(steps) + 76
     if report.pair is not None:
         both = "two inputs with identical messages and different answers"
         body.append(text(12, y + 8, both, class_="title"))
         for i, one in enumerate(report.pair):
             at = y + 30 + 20 * i
             body += [text(24, at, one.text, class_="tokens")]
-            body += [text(_RIGHT, at, f"answer {one.answer}", class_="answer")]
+            body += [text(_TABLE[-1], at, f"answer {one.answer}", class_="answer")]
         y += 60
-    return drawn(_RIGHT + 140, y + 10, body, _STYLE, _DARK)
+    return drawn(_WIDTH, y + 10, body, _STYLE, _DARK)
 
 
-def _panel(level: LevelEnd, steps: list[Fixing], y: int) -> list[str]:
-    """Bars as long as the logarithms of the numbers of tables; beside each the pigeonhole that it is from."""
-    l, scale = level.level, _LONGEST / log2(max(level.tables, 2))
-    holds = f"{_part(l)}: player {l} holds one of {level.tables:,} tables z_{l}"
-    parts = [text(12, y, holds, class_="title")]
-    bars = [("all" if level.exhaustive else "drawn", level.tables, "")]
-    for step in steps:
-        some = f"{step.classes:,} different messages, so one is sent by {_least(step):,} or more"
-        why = "all send the same message" if step.classes == 1 else some
-        bars.append((f"layer {step.layer}, {step.what}", step.after, f"   ({why})"))
-    for i, (name, count, why) in enumerate(bars):
-        at, width = y + 10 + _BAR * i, max(3.0, scale * log2(max(count, 1)))
-        kept = "kept" if i == len(bars) - 1 else "before"
-        parts += [
-            text(24, at + 14, name),
-            rect(_LEFT, at, width, _BAR - 6, rx=3, class_=kept),
-            text(_LEFT + width + 6, at + 14, f"{count:,}{why}"),
-        ]
-    below = y + 26 + _BAR * len(bars)
-    parts.append(text(24, below, f"R_≥{l}: {level.left:,} tables, the same messages to all players below"))
+def _height(steps: list[Fixing]) -> int:
+    """The height of a rectangle: a line a pigeonhole beside it, their heads, and two lines below."""
+    return _LINE * (len(steps) + 3)
+
+
+def _panel(level: LevelEnd, steps: list[Fixing], y: int, last: bool) -> list[str]:
+    l = level.level
+    drawn_or_all = "all there are" if level.exhaustive else "drawn at random"
+    title = f"{_part(l)}: player {l} holds one of {level.tables:,} tables z_{l}, {drawn_or_all}"
+    top = y + 46
+    return [
+        text(12, y + 12, title, class_="title"),
+        *_rectangle(level, steps, top),
+        *_pigeonholes(level, steps, top + 8, last),
+    ]
+
+
+def _rectangle(level: LevelEnd, steps: list[Fixing], top: int) -> list[str]:
+    """S_≥l × Z_<l: upwards the tables of player l, across the inputs below; R_≥l and Z_l within."""
+    l, height = level.level, _height(steps)
+    scale, middle = height / log2(max(level.tables, 2)), top + height / 2
+    columns = min(level.below, _COLUMNS)
+    some = "" if columns == level.below else f", {columns} drawn"
+    parts = [
+        text(_LEFT + _WIDE / 2, top - 8, f"Z_<{l}: {level.below:,} inputs below{some}", text_anchor="middle"),
+        text(
+            _LEFT - 10,
+            middle,
+            f"S_≥{l}: {level.tables:,}",
+            text_anchor="middle",
+            transform=f"rotate(-90 {_LEFT - 10} {middle:g})",
+        ),
+    ]
+    left = [level.tables, *(step.after for step in steps)]
+    for i, count in enumerate(left):
+        high = max(scale * log2(max(count, 1)), 3.0)
+        kind = "kept" if i == len(left) - 1 else "before"
+        parts.append(rect(_LEFT, top + height - high, _WIDE, high, class_=kind))
+    across = (_LEFT + _WIDE * i / columns for i in range(1, columns))
+    parts += [line(x, top, x, top + height, class_="grid") for x in across]
+    for i in range(level.chosen):  # within R, which is the lowest of all
+        at = top + height - 6 - 6 * i
+        parts.append(line(_LEFT, at, _LEFT + _WIDE, at, class_="rows"))
     if level.Z:
-        parts.append(text(_LEFT + 240, below, f"Z_{l} = {_tables(level)}", class_="chosen"))
+        parts.append(text(_LEFT + _WIDE + 5, top + height - 5, f"Z_{l}", class_="chosen"))
+    if high > 2 * _LINE:
+        inside = top + height - high / 2
+        parts.append(text(_LEFT + _WIDE / 2, inside, f"R_≥{l}", class_="on", text_anchor="middle"))
+    return parts
+
+
+def _pigeonholes(level: LevelEnd, steps: list[Fixing], top: int, last: bool) -> list[str]:
+    """A line a message: what is found, what that promises, and what the number of messages alone does."""
+    l, y = level.level, top
+    heads = "fixed", "different ones", "so one is sent by", "kept", "by counting alone"
+    parts = [text(x, y, head, class_="head") for x, head in zip(_TABLE, heads, strict=True)]
+    for step in steps:
+        y += _LINE
+        cells = (
+            f"layer {step.layer}, {step.what}",
+            f"{step.classes:,}",
+            f"≥ {_least(step):,}",
+            f"{step.after:,} of {step.before:,}",
+            f"2^{step.bits:,} messages at most: ≥ {step.guaranteed:,}",
+        )
+        parts += [text(x, y, cell) for x, cell in zip(_TABLE, cells, strict=True)]
+    reached = f"Θ_{l} = {level.reached:,} " + (
+        "entries can be asked for" if last else f"values i_{l} reached"
+    )
+    y += _LINE + 6
+    parts.append(
+        text(_TABLE[0], y, f"|R_≥{l}| = {level.left:,} tables with the same messages", class_="left")
+    )
+    parts.append(text(_TABLE[3], y, f"|Z_<{l}| = {level.below:,};  {reached}"))
+    if level.Z:
+        chosen = f"|Z_{l}| = {level.chosen}:  Z_{l} = {_tables(level)}"
+        parts.append(text(_TABLE[0], y + _LINE, chosen, class_="chosen"))
     return parts

@@ -73,7 +73,7 @@ def task_lines(report: TaskReport) -> list[str]:
         f"texts {report.drawn}",
         "",
     ]
-    inputs = [f"{example.text}  ->  {example.told_answer}" for example in report.inputs]
+    inputs = ["\n".join([f"{one.text}  ->  {one.told_answer}", *one.steps]) for one in report.inputs]
     return lines + [line for text in inputs for line in text.split("\n")]  # of facts a sentence each
 
 

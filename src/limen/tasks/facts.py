@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Paper, Player, Tokens, WrittenSizes
+from limen.core.task import Answers, Paper, Player, Task, Tokens, WrittenSizes
 from limen.errors import BadInput, at_least
 from limen.tasks._shape import InputShape, Shaped
 from limen.tasks.composition import Composition
@@ -72,6 +73,9 @@ class Facts(Shaped):
     Answer:
     >>> task.render_answer(np.array([3, 0, 2, 1, 1, 0, 0, 1]))
     'Ana (Xiaowei → Oslo → Ana)'
+    >>> print("\\n".join(task.told_steps(np.array([3, 0, 2, 1, 1, 0, 0, 1]))))
+    Input 1: Where was Xiaowei born? → Output 1: Oslo
+    Input 2: Who was the mayor of Oslo in 1902? → Output 2: Ana
     >>> task.read_answer(" The mayor of Oslo in 1902 was Ana.")
     1
     """
@@ -84,6 +88,7 @@ class Facts(Shaped):
 
     @classmethod
     def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
+        """`L=3` alone stands for n1=2,n2=2."""
         return Composition.completed(written)
 
     def __post_init__(self) -> None:
@@ -92,6 +97,10 @@ class Facts(Shaped):
     @property
     def composition(self) -> Composition:
         return Composition(self.m, self.n)
+
+    @property
+    def retells(self) -> Task:
+        return self.composition
 
     @property
     def shape(self) -> InputShape:
@@ -138,9 +147,26 @@ class Facts(Shaped):
         return "\n".join([*facts, self._question(values[-2], values[-1]), "Answer:"])
 
     def render_answer(self, tokens: Tokens) -> str:
-        """The name, and the steps to it as the slides tell them: Ana → Oslo → Xiaowei."""
+        """The name, and the names on the way to it."""
         names = [self.name(level, int(i)) for level, i in enumerate(self.composition.hops(tokens))]
         return f"{names[-1]} ({' → '.join(names)})"
+
+    def told_steps(self, tokens: Tokens) -> list[str]:
+        """What is asked at each hop and what comes out, as on the slide; an output is in the next input."""
+        names = [self.name(level, int(i)) for level, i in enumerate(self.composition.hops(tokens))]
+        w = np.unravel_index(int(tokens[-1]), (1, *self.n))
+        pairs = pairwise(names)
+        return [
+            f"Input {l}: {self._hop_question(l, key, int(w[l - 1]))} → Output {l}: {value}"
+            for l, (key, value) in enumerate(pairs, 1)
+        ]
+
+    def _hop_question(self, l: int, key: str, w: int) -> str:
+        """The question of hop l."""
+        if l == 1:
+            return f"Where was {key} born?"
+        year = self.year(l - 1, w)
+        return f"Where did {key} live in {year}?" if l % 2 else f"Who was the mayor of {key} in {year}?"
 
     def _fact(self, l: int, a: int, b: int) -> str:
         """z_l(a) = b."""

@@ -8,7 +8,7 @@ maximum and a normaliser.
     two layers, weights          logarithmic width: the first brings together what belongs together
                                                                               [bhattamishra2024] [sanford2023]
 
-How far the two sides of one layer are apart is told in bits, H(d+2)·p / bits needed.  In whole numbers the
+How far the two sides of one layer are apart is counted in bits, H(d+2)·p / bits needed.  In whole numbers the
 lower bound is ⌈bits needed / p⌉, which is 1 as long as p bits suffice: measured by it, weights of linear
 width seem to move away from a bound that is linear too.  In bits the ratio falls towards a constant, p times
 the columns that the weights spend on one bit.

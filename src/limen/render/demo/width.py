@@ -48,8 +48,8 @@ def _uncertified(report: WidthReport) -> list[tuple[int, str, Layers]]:
     return [(n, name, layers) for n, name, layers in every if layers.verdict != "can"]
 
 
-def _why(found: tuple[int, str, Layers]) -> str:
-    n, name, layers = found
+def _why(weights: tuple[int, str, Layers]) -> str:
+    n, name, layers = weights
     return f"* n = {n:,}, {name}: {layers.verdict.upper()}, {layers.by}"
 
 

@@ -35,7 +35,7 @@ class LinearRead(ExactTheorem):
     def says(self, bound: ExactBound) -> str:
         return (
             f"the task asks {many(bound.needs)} free questions; a state that an affine map reads answers "
-            f"at most {many(bound.has)}, whatever numbers it holds"
+            f"at most {many(bound.has)}, whatever numbers it holds{_by_rank(bound)}"
         )
 
     def needs(self, task: Task) -> tuple[Need, ...]:
@@ -49,3 +49,14 @@ class LinearRead(ExactTheorem):
             return (least,)
         signs = "Σ d_k + 1 ≥ 2^(n/2), the rank of its signs, whatever the precision: argued, not checked"
         return least, Need(supposed, signs, None)
+
+
+def _by_rank(bound: ExactBound) -> str:
+    """(Σ d_k + 1)² < 2^n, the square of the least rank of the signs: known of inner products, in prose."""
+    task = Task.parse(bound.task)
+    if bound.excludes or not isinstance(task, InnerProduct) or ((bound.has + 1) ** 2).bit_length() > task.n:
+        return ""
+    return (
+        f"; argued, not checked: Σ d_k + 1 ≥ 2^(n/2), the rank of its signs [forster2002], and "
+        f"Σ d_k + 1 = {many(bound.has + 1)}, so that no weights do it in exact arithmetic"
+    )
