@@ -1,7 +1,4 @@
-"""Attacks on averages over blocks (R33): each model errs on some word, and the kernel must refuse it.
-
-Each forgery but the last ones is accepted if one condition of the rule is left out.
-"""
+"""Attacks on averages over blocks (R33): each model errs on some word, and the kernel must refuse it."""
 
 from __future__ import annotations
 
@@ -129,11 +126,22 @@ def _few_values_behind_the_last(at: Any, w: dict[str, Any]) -> None:
 
 
 FORGERIES: tuple[Attack, ...] = (
-    _scores_of_brackets, _another_block_is_near, _another_block_ahead, _a_digit_is_not_asked_for, _all_of_a_block,
-    _hardly_closed, _not_where_it_is, _half_is_added, _a_part_is_missing, _one_part_counts_twice,
-    _two_heads_write_a_part, _a_bias_opens, _flags_may_be_negative, _flags_of_the_last_block_alone,
+    _scores_of_brackets,
+    _another_block_is_near,
+    _another_block_ahead,
+    _a_digit_is_not_asked_for,
+    _all_of_a_block,
+    _hardly_closed,
+    _not_where_it_is,
+    _half_is_added,
+    _a_part_is_missing,
+    _one_part_counts_twice,
+    _two_heads_write_a_part,
+    _a_bias_opens,
+    _flags_may_be_negative,
+    _flags_of_the_last_block_alone,
     _few_values_behind_the_last,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("attack", FORGERIES, ids=lambda attack: attack.__name__)

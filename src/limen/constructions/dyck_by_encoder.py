@@ -224,7 +224,7 @@ class DyckByEncoder(Construction):
 
     @cached_property
     def flags(self) -> Net:
-        """A closing bracket whose level holds another kind, or a fault; and whether something is left open."""
+        """A closing bracket whose level holds another kind, or a fault; whether something is left open."""
         net, at, D, b = Net(), self.columns, self.task.D, self.b
         opens, fault = net.unit({at["opens"].start: 1}), net.unit({at["fault"].start: 1})
         level = [net.unit({at["level"].start + l: 1}) for l in range(D)]

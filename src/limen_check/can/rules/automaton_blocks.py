@@ -204,6 +204,7 @@ class Run(Sums):
     def _whole(self, part: Part, plain: Interval) -> dict[Kind, Interval]:
         """The last token's average of all: of known ones, or with a strange one among them."""
         f, n, at = self.f, self.n, {kind: part.v.get(kind, (None, (NOTHING,)))[1][0] for kind in self.kinds}
+        self.spend(8 * len(self.kinds))
         known, ends = {kind: at[kind][0] for kind in self.good}, dict[Kind, Interval]()
         exact = all(at[kind][0] == at[kind][1] for kind in known) and self._counts(known.values(), n, ONE / n)
         of = self.walk.sums(known.__getitem__) if exact else None

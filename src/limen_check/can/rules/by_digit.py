@@ -37,6 +37,7 @@ class Sums:
 
     def added(self, x: Value, y: Value) -> Value:
         """x + y, rounded."""
+        self.spend(len(x[1]) + len(y[1]))
         f, sums = self.f, (zip(*row, strict=True) for row in rows([x, y]))
         return value(digit([x, y]), [(f.rn(a + b), f.rn(c + d)) for (a, b), (c, d) in sums])
 
