@@ -108,7 +108,7 @@ def test_a_certificate_about_weights_is_checked_with_the_files_that_are_sent(tmp
     names = ("certificate.json", "model.json", "model.safetensors")
     content = {name: (tmp_path / name).read_bytes() for name in names}
 
-    def told(files: dict[str, bytes]) -> dict[str, Any]:
+    def told(files: dict[str, bytes]) -> Any:
         sent = {name: base64.b64encode(data).decode() for name, data in files.items()}
         return json.loads(drawn("check", json.dumps({"certificate": sent}).encode()))
 

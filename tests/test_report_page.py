@@ -285,8 +285,9 @@ def test_a_word_sets_the_screen_and_its_panel_and_leaves_the_stack_in_sight(
     page = opened(browser, address)
     for begin in start()["begin"]:
         page.click(f"nav button:text-is('{begin['word']}')")
-        page.wait_for_selector(f".side.a[aria-busy='false'] .copy[title*='{begin['set']['a'][:12]}']")
-        page.wait_for_selector('body[data-ready="true"]', timeout=60_000)
+        stack = begin["set"]["a"][:12]
+        page.wait_for_selector(f".side.a[aria-busy='false'] .copy[title*='{stack}']", timeout=120_000)
+        page.wait_for_selector('body[data-ready="true"]', timeout=120_000)
         assert page.locator(".side.b .text").input_value() == begin["set"]["b"]
         assert page.get_attribute(f"#tab-{begin['panel']}", "aria-selected") == "true"
         page.wait_for_timeout(400)  # as long as a page glides

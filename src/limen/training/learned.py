@@ -62,16 +62,16 @@ def fitted() -> tuple[Fitted, ...]:
 
 def learned(architecture: Architecture) -> tuple[Learned, ...]:
     """A line for each kind of keys; nothing for a stack that keeps every token or has no matrix memory."""
-    return tuple(_learned(architecture, *one) for one in _asked(architecture))
+    return tuple(_learned(architecture, *one) for one in _memories(architecture))
 
 
 def with_figures(architecture: Architecture) -> tuple[Learned, ...]:
     """Those of `learned` that have a figure; for the others no proof is looked for."""
-    may = [one for one in _asked(architecture) if not _silent(architecture, *one)]
+    may = [one for one in _memories(architecture) if not _silent(architecture, *one)]
     return tuple(line for one in may if (line := _learned(architecture, *one)).inside)
 
 
-def _asked(architecture: Architecture) -> list[tuple[Keys, list[str], int, bool]]:
+def _memories(architecture: Architecture) -> list[tuple[Keys, list[str], int, bool]]:
     """Keys, mixers, the numbers of their matrices, and whether these are cut to few bits."""
     counted = [(part, times) for layer, times in architecture.counted.items() for part in layer.parts]
     sizes = [(matrix_numbers(part.mixer), times) for part, times in counted]
