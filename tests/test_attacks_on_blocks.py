@@ -85,6 +85,11 @@ def _hardly_closed(at: Any, w: dict[str, Any]) -> None:
     W1[W1 < -1] = -0.5
 
 
+def _ajar(at: Any, w: dict[str, Any]) -> None:
+    """Where a part should be seen, 1 is taken away."""
+    w["embedding.digit0"][1, at["late0"].start - at["other0"].start] = -1 / w["0.local.W1"].min()
+
+
 def _not_where_it_is(at: Any, w: dict[str, Any]) -> None:
     """Values of head 1 stand at tokens whose digit is the other one."""
     w["embedding.signs1"][:] = np.roll(w["embedding.signs1"], 2, axis=0)
@@ -132,6 +137,7 @@ FORGERIES: tuple[Attack, ...] = (
     _a_digit_is_not_asked_for,
     _all_of_a_block,
     _hardly_closed,
+    _ajar,
     _not_where_it_is,
     _half_is_added,
     _a_part_is_missing,
