@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures.forged import Forged, forged
-from fixtures.kernel_damage import FORMATS, exhaustive_margin, kernel_margin, saved, with_weight
-from test_kernel_shares import _shaken
+from fixtures.kernel_damage import FORMATS, damaged, exhaustive_margin, kernel_margin, saved, with_weight
 
 from limen.constructions.dyck_by_encoder import DyckByEncoder
 from limen.tasks.dyck import Dyck
@@ -44,7 +43,7 @@ def test_no_damage_that_some_input_shows_is_accepted(size: tuple[int, int, int, 
     names = sorted(name for name, w in weights.items() if w.size)
     for _ in range(60):
         at, precision = names[rng.integers(len(names))], FORMATS[rng.integers(len(FORMATS))]
-        w = _shaken(np.asarray(weights[at]), rng)
+        w = damaged(np.asarray(weights[at]), rng)
         found = kernel_margin(c, precision, with_weight(c, at, w), c.hints())
         passed, refused = passed + (found is not None), refused + (found is None)
         if found is not None:
@@ -83,6 +82,11 @@ def _hardly_closed(at: Any, w: dict[str, Any]) -> None:
     """Where a part should not be seen, 1/2 is taken away."""
     W1 = w["0.local.W1"]
     W1[W1 < -1] = -0.5
+
+
+def _ajar(at: Any, w: dict[str, Any]) -> None:
+    """Where a part should be seen, 1 is taken away."""
+    w["embedding.digit0"][1, at["late0"].start - at["other0"].start] = -1 / w["0.local.W1"].min()
 
 
 def _not_where_it_is(at: Any, w: dict[str, Any]) -> None:
@@ -132,6 +136,7 @@ FORGERIES: tuple[Attack, ...] = (
     _a_digit_is_not_asked_for,
     _all_of_a_block,
     _hardly_closed,
+    _ajar,
     _not_where_it_is,
     _half_is_added,
     _a_part_is_missing,

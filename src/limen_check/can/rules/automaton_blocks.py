@@ -158,19 +158,20 @@ class Run(Sums):
 
         Whoever differs in one of them weighs 0, as it is computed.
         """
-        f, tables, sizes, step = self.f, dict[Digit, list[list[Fraction]]](), ZERO, ONE
+        f, tables, sizes, steps = self.f, dict[Digit, list[list[Fraction]]](), ZERO, list[Fraction]()
         for a in q.keys() & k.keys():
             at, (_, x), (_, y) = digit([q[a], k[a]]), q[a], k[a]
             R = at[1] if at else 1
             self.spend(R * R)
             table = [[x[i % len(x)][0] * y[j % len(y)][0] for j in range(R)] for i in range(R)]
             sizes += max(abs(v) for row in table for v in row)
-            step = min([step, *(grain(v) for row in table for v in row if v)])
+            steps += [grain(v) for row in table for v in row if v]
             if at:
                 old = tables.get(at, [[ZERO] * R] * R)
                 tables[at] = [
                     [u + v for u, v in zip(*both, strict=True)] for both in zip(old, table, strict=True)
                 ]
+        step = min(steps, default=ONE)
         well = sizes * f.u <= step >= power(f.least) and 2 * sizes <= f.largest
         need(well, "a score is not exact")
         gaps = [

@@ -111,7 +111,7 @@ def chain(digits: Iterable[Digit]) -> tuple[int, int] | None:
 
 
 def each(make: Callable[..., Box], *boxes: Boxes) -> Boxes:
-    """Of every kind what is made of its boxes: once where they are the same; equal ones are then the same."""
+    """What is made of every kind's boxes: once where they are the same; equal ones are then the same."""
     made, equal, out = dict[tuple[int, ...], Box](), dict[Any, Box](), Boxes()
     for kind in boxes[0]:
         some = [every[kind] for every in boxes]
