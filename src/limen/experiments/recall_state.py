@@ -233,9 +233,9 @@ EXPERIMENT = Experiment(
         "largest state of a mixer does not reach the threshold in these steps, no statement is made about "
         "that mixer, because training may be at fault. The cells with keys drawn anew have no control: they "
         "are what the law of learned.md is fitted to, which says how far training came, and Mamba-2 was "
-        "still rising (50.6% of 20 keys after 4,000 steps, one seed, not shipped). They begin at random: "
-        "from weights that look up already, training shows what it keeps and not what it finds. Rates were "
-        "searched for these cells alone, at 20 keys and d = 16. MQAR has one seed, the other cells three. "
+        "still rising (see the remark). They begin at random: from weights that look up already, training "
+        "shows what it keeps and not what it finds. Rates were searched for these cells alone, at 20 keys "
+        "and d = 16. MQAR has one seed, the other cells three. "
         "The MQAR curves do not use the published setting (see below), so the accuracies are not "
         "comparable with the published ones."
     ),
