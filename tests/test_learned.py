@@ -1,5 +1,6 @@
 """The law of one linear read: its fit to result files, and what is said of it beside proofs."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,8 +18,9 @@ from limen.core.catalogue import ids
 from limen.probes.kept import kept_copying
 from limen.probes.report import LayersReport
 from limen.probes.saved import read_report
+from limen.render.experiment.fit import lines_of
 from limen.render.where import page_of
-from limen.training.fit import fits
+from limen.training.fit import FitReport, fits
 from limen.training.judged import kept_in
 from limen.training.law import accuracy, energy
 from limen.training.learned import Learned, fitted, learned, with_figures
@@ -52,7 +54,9 @@ def test_the_page_has_the_shipped_figures() -> None:
         keys = {"fixed": "fixed addresses", "anew": "drawn anew"}[one.keys]
         cells = f"{one.lowest:.2f}–{one.highest:.2f} | {len(one.cells)}"
         assert f"| {one.mixer} | {keys} | {one.eta:.2f} | {cells} |" in page
-    assert page.count(" points |") == len(fitted())
+        off = f"{100 * one.residual:.1f} points" if len(one.cells) > 1 else "– (one cell, one number)"
+        assert re.search(rf"^\| {one.mixer} \| {keys} \|.* \| {re.escape(off)} \|$", page, re.MULTILINE)
+    assert len(re.findall(r" points \|$| number\) \|$", page, re.MULTILINE)) == len(fitted())
 
 
 @pytest.mark.parametrize(
@@ -158,6 +162,15 @@ def test_a_folder_without_runs_that_tell_is_refused() -> None:
     assert result.returncode == 2 and "no run that tells" in result.stderr
     shown = limen("experiment", "fit", "index_length")
     assert shown.returncode == 0 and ", fixed addresses (index): η = " in shown.stdout
+
+
+def test_one_cell_judges_no_law() -> None:
+    """One number meets one cell, whatever the law says."""
+    alone = fits([made(12, 0.5)])
+    assert alone[0].residual < 1e-4
+    assert "met by one number" in "\n".join(lines_of(FitReport(experiment="x", fits=alone)))
+    more = fits([made(12, 0.5), made(16, 0.9)])
+    assert "points (root mean square)" in "\n".join(lines_of(FitReport(experiment="x", fits=more)))
 
 
 def test_copying_beside_a_comparison_is_what_was_measured() -> None:

@@ -9,6 +9,7 @@ counts only where the same model answers both kinds of one hop.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from limen.training.experiment import Experiment, ExperimentCell, Finding
@@ -16,12 +17,16 @@ from limen.training.experiment import Experiment, ExperimentCell, Finding
 _FULL = "conv_softmax(h={h},d=16,c=5)"
 _LESS = {  # what may stand in the place of a full layer
     "window of 2": "window(h={h},d=16,W=2)",
+    "gated delta rule": "gated_delta(h={h},d=16,c=5)",
+    "gated delta rule, keys of 2": "gated_delta(h={h},d=16,c=5,d_k=2)",
+    "window of 8": "window(h={h},d=16,W=8)",
     "Mamba-2, states of 16": "mamba2(h={h},d=16,s=16,c=5)",
     "Mamba-2, states of 2": "mamba2(h={h},d=16,s=2,c=5)",
-    "window of 8": "window(h={h},d=16,W=8)",
-    "gated delta rule": "gated_delta(h={h},d=16,c=5)",
 }
-_SMALLER = {"Mamba-2, states of 2": "Mamba-2, states of 16"}  # whose control is the larger state
+_SMALLER = {  # whose control is the larger state
+    "gated delta rule, keys of 2": "gated delta rule",
+    "Mamba-2, states of 2": "Mamba-2, states of 16",
+}
 _WORDS = {"words": True, "hard": True, "hops": True, "warmup": 50, "every": 100}
 _STANDARD = _WORDS | {"batch": 8, "steps": 1600, "rate": 3e-3}
 _CLUSTER = _WORDS | {"steps": 8000, "rate": 3e-3}
@@ -62,7 +67,14 @@ def _named(kind: str, k: int, L: int) -> str:
 
 
 _TWO = "facts(m=4,n1=1)"
+_LONGER = [  # the same stacks with a schedule twice as long
+    replace(cell, name=f"{cell.name}, 3,200 steps", x=f"{cell.x}, twice as long")
+    for cell in _cells(_TWO, (1,), ["window of 2", "gated delta rule"], 3, _STANDARD | {"steps": 3200})[1:]
+]
 _RATES = (1e-3, 4e-3, 1e-2)
+_TRIED = {
+    "full, window of 2": (1e-3, 3e-3, 1e-2)
+}  # by cell of the standard size: rates on the validation seed
 
 EXPERIMENT = Experiment(
     title="Two hops in small language models",
@@ -77,28 +89,54 @@ EXPERIMENT = Experiment(
             "{full, window of 2 @ chain of thought} after a chain of thought that it writes.",
             not_learned=("full, window of 2",),
         ),
+        Finding(
+            "With a schedule twice as long it is right on {full, window of 2, 3,200 steps} in one pass, and "
+            "on {full, window of 2, 3,200 steps @ chain of thought} after a chain of thought.",
+            not_learned=("full, window of 2, 3,200 steps",),
+        ),
+        Finding(
+            "A recurrence in its place does learn two hops, later: a gated delta rule with 1,024 numbers is "
+            "right on {full, gated delta rule} in as many steps as two full layers, where one of three seeds "
+            "has learned them, and on {full, gated delta rule, 3,200 steps} with a schedule twice as long, "
+            "where all three have after 2,300 steps at most.",
+            learned=("full, gated delta rule", "full, gated delta rule, 3,200 steps"),
+        ),
+        Finding(
+            "With keys of two numbers, 128 in all, it is right on {full, gated delta rule, keys of 2}; two "
+            "of three seeds had risen when the steps ended, so this says nothing of the size of a state.",
+            no_statement=("full, gated delta rule, keys of 2",),
+        ),
     ),
     silent=(
         "More than the seeds in the table: where it names none, there is one. No theorem rules out any of "
         "these stacks on texts of 64 words: the depth rule speaks of texts from 250,000 tokens on. So a "
         "failure here is what training did in this budget, and nothing more. The city is a label after the "
         "first layer, in every stack. Whether models without this label learn two hops was not tried here. "
-        "Rates were not searched for the stacks with one full layer. A second layer with a state may note "
-        "while it reads who was born under which mayor, since the mayors stand first: that is no second "
-        "look-up, but it answers the question. So a statement about the size of a state needs the larger "
-        "state as its control, and there is none until that one learns."
+        "A second layer with a state may note while it reads who was born under which mayor, since the "
+        "mayors stand first: that is no second look-up, but it answers the question. A window of two does "
+        "not reach back to it. So it is not shown that one full layer and a state chain two look-ups, nor "
+        "that a stack with a window never rises: on the seed on which its rates were tried it did (see the "
+        "remark). Three hops, eight people and Mamba-2 are cells of `full`, which has no runs here."
     ),
     came_about=(
         "Settings were found on seed 0 of the two full layers, in runs that are not shipped: six people "
         "(slower: one kind of one hop after 600 steps), questions with the year at their end (slower), a "
         "width of 32 (25.0% after 1,000 steps), 600 steps with two people before 400 with four (24.6%).",
+        "Mamba-2 was planned for the standard size and never run; the gated delta rule took its place. Its "
+        "first run, on seed 100 at the rate of the full layers, ended at 92.3% (not shipped); no other rate "
+        "was tried. The cells with 3,200 steps were added after one of its seeds had ended at 70.9%.",
+        "Rates for the window were tried on seed 100, the seed of all searches: 25.5% at 0.001, 44.2% at "
+        "0.003, 25.3% at 0.01. The first of them answered one kind of one hop on 79.9%.",
         "At first `First` was no part of the question. Then the same question had two right next words, and "
         "a model that was right on 99.8% in one pass was right on 27.1% after a chain of thought.",
     ),
     x="the second layer",
     gates=("hop 1 alone", "hop 2 alone", "hop 3 alone"),
     quick=tuple(_cells(_TWO, (1,), list(_LESS)[:1], 1, _STANDARD)),
-    standard=tuple(_cells(_TWO, (1,), list(_LESS)[:3], 3, _STANDARD)),
+    standard=tuple(
+        replace(cell, rates=_TRIED.get(cell.name, ()))
+        for cell in (*_cells(_TWO, (1,), list(_LESS)[:3], 3, _STANDARD), *_LONGER)
+    ),
     full=(
         *_cells("facts(m=8,n1=1)", (1, 0), _LESS, 5, _CLUSTER, _RATES, "two hops: "),
         *_cells("facts(m=8,n1=1,n2=1)", (2, 1, 0), _LESS, 5, _CLUSTER, _RATES, "three hops: "),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from limen.core.quantities import plural
+
 if TYPE_CHECKING:
     from limen.training.fit import FitReport, Fitted
 
@@ -25,7 +27,9 @@ def lines_of(report: FitReport) -> list[str]:
             "",
             f"{one.mixer}, {_KEYS[one.keys]}: η = {one.eta:.2f}, cells {one.lowest:.2f}–{one.highest:.2f}",
         ]
-        lines.append(f"  {len(one.cells)} cells, {one.runs} runs, states of {span} numbers, {_off(one)}")
+        lines.append(
+            f"  {plural(len(one.cells), 'cell')}, {one.runs} runs, states of {span} numbers, {_off(one)}"
+        )
         wide = max(len(cell.architecture) for cell in one.cells)
         for cell in one.cells:
             lines.append(
@@ -36,4 +40,6 @@ def lines_of(report: FitReport) -> list[str]:
 
 
 def _off(one: Fitted) -> str:
+    if len(one.cells) == 1:
+        return "met by one number: nothing is left to judge the law by"
     return f"off by {100 * one.residual:.1f} points (root mean square)"
