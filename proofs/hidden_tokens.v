@@ -2,7 +2,7 @@
     equal ones the leftmost.  A score is any function of the last token, of a token and of its
     place; the answer is any function of the last token and of what is read, with its places.
     Of m groups of tokens that can each decide the answer alone, one is not read if k < m. *)
-From Coq Require Import List Arith Lia Bool PeanoNat NArith ZArith.
+From Coq Require Import List Arith Lia Bool PeanoNat NArith ZArith Permutation.
 Import ListNotations.
 
 (** ** The layer *)
@@ -416,6 +416,170 @@ Proof.
       unfold value. rewrite Nat.eqb_refl. simpl. auto.
   - lia.
   - intros t Ht _ Hok. apply (Hsolve t Ht Hok).
+Qed.
+
+(** ** Counting: does s occur at least c times among n symbols below S?  The text is x_0 … x_{n-1}, s, c. *)
+Definition counted (n : nat) (t : list nat) : bool := last t 0 <=? count_occ Nat.eq_dec (firstn n t) (token t n).
+Definition counts_by {A} (L : index_layer A) (k n S : nat) (yes : A -> bool) : Prop :=
+  forall t, length t = n + 2 -> (forall p, p < n + 1 -> token t p < S) -> 1 <= last t 0 <= n ->
+  yes (run_index L k t) = counted n t.
+
+(** Of n places, each with a pair of its own, the j whose pairs come last. *)
+Lemma parted s (b : nat -> nat * nat) n : (forall p, fst (b p) = p) -> forall j, j <= n -> exists P D,
+  Permutation (P ++ D) (seq 0 n) /\ length D = j /\ (forall p d, In p P -> In d D -> ahead s (b p) (b d) = true).
+Proof.
+  intros Hb. induction j as [|j IH]; intros Hj.
+  - exists (seq 0 n), []. rewrite app_nil_r. repeat split; [apply Permutation_refl|]. intros p d _ [].
+  - destruct IH as (P & D & Perm & Ld & H); [lia|].
+    assert (ND : NoDup (P ++ D)) by (apply (Permutation_NoDup (Permutation_sym Perm)), seq_NoDup).
+    assert (Lp : length P + length D = n) by (rewrite <- app_length, (Permutation_length Perm); apply seq_length).
+    assert (HP : 0 < length P) by lia.
+    assert (At : forall i, i < length P -> In (nth i P 0) P) by (intros i Hi; now apply nth_In).
+    assert (NP : NoDup P).
+    { clear - ND. induction P as [|x P IHP]; [constructor|]. inversion ND; subst. constructor; [|now apply IHP].
+      intros Hx. apply H1, in_or_app. now left. }
+    destruct (last_of s (fun i => b (nth i P 0)) (length P) HP) as (i & Hi & Hlast).
+    { intros x y Hx Hy Hxy E. rewrite !Hb in E. apply Hxy. now apply (proj1 (NoDup_nth P 0) NP). }
+    set (q := nth i P 0) in *. destruct (in_split q P (At i Hi)) as (l1 & l2 & EP).
+    exists (l1 ++ l2), (q :: D). repeat split.
+    + rewrite <- Perm, EP, <- !app_assoc. apply Permutation_app_head. cbn.
+      apply Permutation_sym, Permutation_middle.
+    + cbn. now rewrite Ld.
+    + intros p d Hp [<-|Hd].
+      * assert (Hin : In p P) by (rewrite EP; apply in_app_iff in Hp as [|]; apply in_or_app; [now left|right; now right]).
+        destruct (In_nth P p 0 Hin) as (x & Hx & Ex). rewrite <- Ex. apply Hlast; [exact Hx|]. intros ->.
+        rewrite EP in NP. apply NoDup_remove_2 in NP. apply NP. fold q in Ex. now rewrite Ex.
+      * apply H; [|exact Hd]. rewrite EP. apply in_app_iff in Hp as [|]; apply in_or_app; [now left|right; now right].
+Qed.
+
+(** Some symbol is rare. *)
+Definition counts (l m : list nat) : nat := fold_right (fun x r => count_occ Nat.eq_dec l x + r) 0 m.
+Lemma counts_cons y l m : NoDup m ->
+  counts (y :: l) m = (if in_dec Nat.eq_dec y m then 1 else 0) + counts l m.
+Proof.
+  induction m as [|x m IH]; intros N; [reflexivity|]. inversion N; subst. unfold counts in *. cbn [fold_right].
+  rewrite IH by assumption. cbn [count_occ]. destruct (Nat.eq_dec y x) as [->|E].
+  - destruct (in_dec Nat.eq_dec x m) as [|_]; [contradiction|].
+    destruct (in_dec Nat.eq_dec x (x :: m)) as [_|Q]; [lia|elim Q; now left].
+  - destruct (in_dec Nat.eq_dec y m) as [J|J], (in_dec Nat.eq_dec y (x :: m)) as [Q|Q]; try lia.
+    + elim Q. now right.
+    + destruct Q; [congruence|contradiction].
+Qed.
+Lemma counts_all l S : (forall x, In x l -> x < S) -> counts l (seq 0 S) = length l.
+Proof.
+  induction l as [|y l IH]; intros H; [induction (seq 0 S) as [|x m IHm]; [reflexivity|exact IHm]|].
+  rewrite counts_cons by apply seq_NoDup. rewrite IH by (intros x Hx; apply H; now right). cbn [length].
+  destruct (in_dec Nat.eq_dec y (seq 0 S)) as [|N]; [reflexivity|].
+  exfalso. apply N, in_seq. specialize (H y (or_introl eq_refl)). lia.
+Qed.
+Lemma rare l S : 0 < S -> (forall x, In x l -> x < S) ->
+  exists x, x < S /\ S * count_occ Nat.eq_dec l x <= length l.
+Proof.
+  intros HS Hl.
+  assert (E : forall m, (exists x, In x m /\ S * count_occ Nat.eq_dec l x <= length l)
+    \/ length m * (length l + 1) <= S * counts l m).
+  { induction m as [|x m [(y & Hy & H)|H]]; [right; cbn; lia|left; exists y; split; [now right|exact H]|].
+    destruct (le_lt_dec (S * count_occ Nat.eq_dec l x) (length l)); [left; exists x; split; [now left|assumption]|].
+    right. unfold counts in *. cbn [length fold_right]. nia. }
+  destruct (E (seq 0 S)) as [(x & Hx & H)|H].
+  - exists x. apply in_seq in Hx. split; [lia|exact H].
+  - rewrite counts_all, seq_length in H by exact Hl. nia.
+Qed.
+Lemma count_same x y (l : list nat) :
+  count_occ Nat.eq_dec (map (fun _ => y) l) x = if Nat.eq_dec y x then length l else 0.
+Proof. induction l as [|z l IH]; cbn [map count_occ length]; destruct (Nat.eq_dec y x); rewrite ?IH; reflexivity. Qed.
+Lemma written_first n m f : n <= m -> firstn n (written m f) = map f (seq 0 n).
+Proof.
+  intros H. unfold written. rewrite firstn_map. f_equal. replace m with (n + (m - n)) by lia.
+  rewrite seq_app, firstn_app, seq_length, Nat.sub_diag, app_nil_r. rewrite <- (seq_length n 0) at 1. apply firstn_all.
+Qed.
+
+(** The k places whose best symbols lead get these; one symbol is rare among them, and asked for.  All other places
+    have it, or none has. *)
+Theorem cannot_count_hidden {A} (k n S : N) (L : index_layer A) (yes : A -> bool) :
+  ((k + k / S <? n) && (2 <=? S))%N = true -> ~ counts_by L (N.to_nat k) (N.to_nat n) (N.to_nat S) yes.
+Proof.
+  intros H. apply andb_true_iff in H. destruct H as [Hk HS]. apply N.ltb_lt in Hk. apply N.leb_le in HS.
+  assert (Hk' : N.to_nat k + N.to_nat k / N.to_nat S < N.to_nat n) by (rewrite <- N2Nat.inj_div; lia).
+  assert (HS' : 2 <= N.to_nat S) by lia. clear Hk HS. revert Hk' HS'.
+  generalize (N.to_nat k) (N.to_nat n) (N.to_nat S). clear k n S. intros k n S Hk HS Hsolve.
+  set (c := k / S + 1) in *. set (s := il_score L c).
+  set (b := fun p => best s (p, 0) (map (pair p) (seq 1 (S - 1)))).
+  assert (Pairs : forall p x : nat, x < S -> In (p, x) ((p, 0) :: map (pair p) (seq 1 (S - 1)))).
+  { intros p [|x] Hx; [now left|right]. apply in_map, in_seq. lia. }
+  assert (Hb : forall p, fst (b p) = p /\ snd (b p) < S).
+  { intros p. assert (E : In (b p) ((p, 0) :: map (pair p) (seq 1 (S - 1)))) by apply best_in. destruct E as [E|E].
+    - rewrite <- E. cbn. lia.
+    - apply in_map_iff in E as (x & <- & Hx). apply in_seq in Hx. cbn. lia. }
+  destruct (parted s b n (fun p => proj1 (Hb p)) (n - k)) as (P & D & Perm & Ld & Hah); [lia|].
+  assert (Len : length P = k).
+  { pose proof (Permutation_length Perm) as E. rewrite app_length, seq_length in E. lia. }
+  assert (ND : NoDup (P ++ D)) by (apply (Permutation_NoDup (Permutation_sym Perm)), seq_NoDup).
+  assert (Apart : forall p, In p P -> ~ In p D).
+  { clear - ND. induction P as [|x P IH]; intros p Hp; [destruct Hp|]. inversion ND; subst. destruct Hp as [<-|Hp].
+    - intros Hd. apply H1, in_or_app. now right.
+    - now apply IH. }
+  assert (NP : NoDup P).
+  { clear - ND. induction P as [|x P IH]; [constructor|]. inversion ND; subst. constructor; [|now apply IH].
+    intros Hx. apply H1, in_or_app. now left. }
+  assert (In_n : forall p, In p (P ++ D) -> p < n).
+  { intros p Hp. apply (Permutation_in _ Perm), in_seq in Hp. lia. }
+  destruct (rare (map (fun p => snd (b p)) P) S) as (x & Hx & Rare); [lia| |].
+  { intros y Hy. apply in_map_iff in Hy as (p & <- & _). apply Hb. }
+  rewrite map_length, Len in Rare. assert (Few : count_occ Nat.eq_dec (map (fun p => snd (b p)) P) x <= k / S).
+  { apply Nat.div_le_lower_bound; lia. }
+  set (held := fun y p => if in_dec Nat.eq_dec p D then y else snd (b p)).
+  set (text := fun y => written (n + 2) (fun p => if p <? n then held y p else if p =? n then x else c)).
+  assert (Last : forall y, last (text y) 0 = c).
+  { intros y. unfold text. rewrite written_last by lia. replace (n + 2 - 1) with (n + 1) by lia.
+    destruct (Nat.ltb_spec (n + 1) n); [lia|]. destruct (Nat.eqb_spec (n + 1) n); [lia|reflexivity]. }
+  assert (Tok : forall y p, p < n -> token (text y) p = held y p).
+  { intros y p Hp. unfold text. rewrite written_token by lia. destruct (Nat.ltb_spec p n); [reflexivity|lia]. }
+  assert (Asked : forall y, token (text y) n = x).
+  { intros y. unfold text. rewrite written_token by lia. now rewrite Nat.ltb_irrefl, Nat.eqb_refl. }
+  assert (Count : forall y, count_occ Nat.eq_dec (firstn n (text y)) x
+    = count_occ Nat.eq_dec (map (fun p => snd (b p)) P) x + (if Nat.eq_dec y x then n - k else 0)).
+  { intros y. unfold text. rewrite written_first by lia.
+    rewrite (map_ext_in _ (held y)).
+    2:{ intros p Hp. apply in_seq in Hp. destruct (Nat.ltb_spec p n); [reflexivity|lia]. }
+    rewrite <- (proj1 (Permutation_count_occ Nat.eq_dec _ _) (Permutation_map (held y) Perm)).
+    rewrite map_app, count_occ_app. f_equal.
+    - f_equal. apply map_ext_in. intros p Hp. unfold held. destruct (in_dec Nat.eq_dec p D) as [E|]; [|reflexivity].
+      now elim (Apart p Hp).
+    - rewrite <- Ld, <- count_same. f_equal. apply map_ext_in. intros p Hp. unfold held.
+      destruct (in_dec Nat.eq_dec p D); [reflexivity|contradiction]. }
+  assert (Ok : forall y, y < S -> yes (run_index L k (text y)) = counted n (text y)).
+  { intros y Hy. apply Hsolve.
+    - apply written_length.
+    - intros p Hp. destruct (Nat.eq_dec p n) as [->|Hn]; [now rewrite Asked|]. rewrite Tok by lia. unfold held.
+      destruct (in_dec Nat.eq_dec p D); [exact Hy|apply Hb].
+    - rewrite Last. unfold c. lia. }
+  set (y := if x =? 0 then 1 else 0).
+  assert (Hy : y < S /\ y <> x) by (unfold y; destruct (Nat.eqb_spec x 0); lia).
+  assert (Same : run_index L k (text x) = run_index L k (text y)).
+  { unfold run_index. rewrite !Last. f_equal. fold s. apply (hidden s k (text x) (text y) P D).
+    - unfold text. now rewrite !written_length.
+    - exact NP.
+    - lia.
+    - intros p Hp. split; [|now apply Apart]. unfold text. rewrite written_length.
+      specialize (In_n p (in_or_app _ _ _ (or_introl Hp))). lia.
+    - intros p Hp. destruct (le_lt_dec n p) as [Hn|Hn].
+      + destruct (le_lt_dec (n + 2) p); [unfold text; now rewrite !written_beyond by assumption|].
+        unfold text. rewrite !written_token by assumption. destruct (Nat.ltb_spec p n); [lia|reflexivity].
+      + rewrite !Tok by exact Hn. unfold held. destruct (in_dec Nat.eq_dec p D); [contradiction|reflexivity].
+    - intros p d Hp Hd. rewrite !Tok by (apply In_n, in_or_app; auto). unfold held.
+      destruct (in_dec Nat.eq_dec p D) as [E|_]; [now elim (Apart p Hp)|].
+      destruct (in_dec Nat.eq_dec d D) as [_|]; [|contradiction].
+      assert (G : forall z, z < S -> ahead s (p, snd (b p)) (d, z) = true).
+      { intros z Hz. replace (p, snd (b p)) with (b p) by (rewrite <- (proj1 (Hb p)) at 2; now destruct (b p)).
+        apply (ahead_not_behind s (b p) (b d)); [now apply Hah|]. apply best_first, Pairs, Hz. }
+      split; apply G; lia. }
+  pose proof (Ok x Hx) as O1. pose proof (Ok y (proj1 Hy)) as O2. rewrite Same, O2 in O1. unfold counted in O1.
+  rewrite !Last, !Asked, !Count in O1. destruct (Nat.eq_dec x x) as [_|]; [|congruence].
+  destruct (Nat.eq_dec y x) as [|_]; [now elim (proj2 Hy)|].
+  set (f := count_occ Nat.eq_dec (map (fun p => snd (b p)) P) x) in *.
+  assert (Yes : c <=? f + (n - k) = true) by (apply Nat.leb_le; unfold c; lia).
+  assert (No : c <=? f + 0 = false) by (apply Nat.leb_gt; unfold c; lia). congruence.
 Qed.
 
 (** ** Such layers exist: one that reads every token compares. *)

@@ -524,6 +524,29 @@ Proof.
     intros x Hx. unfold symbols in Hx. apply in_map_iff in Hx as ([] & <- & _); lia.
   - intros bs Hbs. rewrite seq_length in Hbs. exists bs. repeat split; [exact Hbs|]. subst n. apply answers_back.
 Qed.
+
+(** What the question does and the readout adds may depend on the last [r] symbols: windows, short convolutions. *)
+Definition looks_up_near (H k r : nat) (M : list nat -> layer F) (n V : nat) : Prop :=
+  forall s, length s = n -> (forall x, In x s -> x < V) ->
+  forall i, i < n -> first_largest V (logit H k (M (skipn (n - r) s)) i s) (nth i s 0).
+
+(** With the last [r] symbols fixed, those before them are free. *)
+Theorem look_up_near_bound H k r (M : list nat -> layer F) n V : 2 <= V -> looks_up_near H k r M n V ->
+  n <= Nat.add (Nat.mul H k) r.
+Proof.
+  intros HV Hup. destruct (le_lt_dec n r) as [L|L]; [lia|]. cut (n - r <= Nat.mul H k); [lia|].
+  rewrite <- (seq_length (n - r) 0).
+  apply (look_up_some H k (M (symbols (repeat true r))) n V (fun bs => skipn (n - r) bs = repeat true r)); [exact HV| |].
+  - intros bs Lb A i Hi. apply in_seq in Hi. rewrite <- A. unfold symbols. rewrite <- skipn_map. apply Hup; [|intros x Hx|lia].
+    + now rewrite map_length.
+    + apply in_map_iff in Hx as ([] & <- & _); lia.
+  - intros rs Hrs. rewrite seq_length in Hrs. exists (rs ++ repeat true r). repeat split.
+    + rewrite app_length, repeat_length. lia.
+    + now rewrite <- Hrs, skipn_app, skipn_all, Nat.sub_diag.
+    + transitivity (map (fun i => nth i (symbols rs) 0 =? 0) (seq 0 (length rs))); [|apply answers_back].
+      rewrite Hrs. apply map_ext_in. intros i Hi. apply in_seq in Hi.
+      unfold symbols. rewrite map_app, app_nth1; [reflexivity|rewrite map_length; lia].
+Qed.
 End Verdict.
 
 (** [H] heads with keys of size [k], any values, gates, precision and way to fill the state; an affine readout *)
@@ -532,6 +555,15 @@ Theorem cannot_look_up (H k n V : N) : ((H * k <? n) && (2 <=? V))%N = true ->
 Proof.
   intros C F M L. apply andb_true_iff in C as [A B]. apply N.ltb_lt in A. apply N.leb_le in B.
   apply look_up_bound in L; [|lia]. lia.
+Qed.
+
+(** The same where what comes later sees the last [r] symbols, too *)
+Theorem cannot_look_up_near (H k r n V : N) : ((H * k + r <? n) && (2 <=? V))%N = true ->
+  forall (F : numbers) (M : list nat -> layer F),
+  ~ looks_up_near F (N.to_nat H) (N.to_nat k) (N.to_nat r) M (N.to_nat n) (N.to_nat V).
+Proof.
+  intros C F M L. apply andb_true_iff in C as [A B]. apply N.ltb_lt in A. apply N.leb_le in B.
+  apply look_up_near_bound in L; [|lia]. lia.
 Qed.
 
 (** The integers are such numbers, so nothing is said of nothing. *)

@@ -1,4 +1,4 @@
-"""Attacks on a token index that reads one token (R30): all hold."""
+"""Attacks on a token index (R30), that reads one token or more: all hold."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def looked(*look: Any) -> Callable[[Forged], None]:
 
 def chosen(k: int) -> Callable[[Forged], None]:
     def forge(f: Forged) -> None:
-        f.header["architecture"] = f.header["architecture"].replace(",k=1", f",k={k}", 1)
+        f.header["architecture"] = re.sub(r",k=\d+", f",k={k}", f.header["architecture"], count=1)
 
     return forge
 
@@ -120,7 +120,64 @@ ATTACKS: dict[str, tuple[str, Callable[[Forged], None]]] = {
 }
 
 
+def half_asked(f: Forged) -> None:
+    """Both index heads ask for one residue alone: a token with the same may take the partner's place."""
+    for s, first in enumerate((0, 8)):
+        f.w["0.0.IQ"][columns(SUM)[f"partner{s}"], first + 3 : first + 6] = 0
+        f.w["0.0.IQ"][columns(SUM)["asks"], first + 6] = -4
+
+
+def near_both(f: Forged) -> None:
+    """Index heads score by the digits that are right, so who is near to both sums is ahead of a partner."""
+    where = columns(SUM)["asks"]
+    f.w["0.0.IQ"][where, 6], f.w["0.0.IQ"][where, 14], f.w["0.0.IQ"][where, 7] = 0, 0, 64
+
+
+def index_heads(many: int) -> Callable[[Forged], None]:
+    """One head asks for the sum 0 alone; or a third head asks for one residue."""
+
+    def forge(f: Forged) -> None:
+        third = np.array(f.w["0.0.IQ"][:, :8])
+        third[columns(SUM)["partner0"], 3:6], third[columns(SUM)["asks"], 6:] = 0, (-4, 0)
+        f.w["0.0.IQ"] = np.hstack([f.w["0.0.IQ"], third])[:, : 8 * many]
+        f.w["0.0.IW"] = np.hstack([f.w["0.0.IW"], f.w["0.0.IW"][:, :1]])[:, :many]
+        f.header["architecture"] = f.header["architecture"].replace("h_i=2", f"h_i={many}")
+
+    return forge
+
+
+MANY: dict[str, Callable[[Forged], None]] = {  # k = 2: the query and one more
+    "one token is chosen": chosen(1),
+    "partners are ahead of the query": at(SUM, "0.0.IQ", "asks", 7, 1),
+    "the query is as far as a partner": at(SUM, "0.0.IQ", "asks", 7, 2),
+    "the query is as far in the other head": at(SUM, "0.0.IQ", "asks", slice(7, 16, 8), (2, 2)),
+    "a partner scores nothing": at(SUM, "0.0.IQ", "asks", 6, -12),
+    "one wrong digit scores, too": at(SUM, "0.0.IQ", "asks", 6, -7),
+    "who is near to both sums scores more": near_both,
+    "the index asks for one residue": half_asked,
+    "the index asks for one sum": index_heads(1),
+    "a third index head asks for one residue": index_heads(3),
+    "an index head counts twice": at(SUM, "0.0.IW", "asks", 0, 2),
+    "an index head counts less than 0": at(SUM, "0.0.IW", "asks", 1, -1),
+    "attention asks for one sum": at(SUM, "0.0.Q", "partner1", slice(7, 13), 0),
+    "the query keeps its value to itself": at(SUM, "0.0.Q", "asks", slice(6, 14, 7), 256),
+    "who is not asked for is as far as the query": at(SUM, "0.0.Q", "asks", slice(6, 14, 7), 64),
+    "attention is blurred": scaled("0.0.Q", 2.0**-8),
+    "the data's values differ": at(SUM, "0.0.V", "word", 0, 1),
+    "the rule for one token is named": looked("either", "x", "q"),
+    "one token of many is claimed": looked("one", "x"),
+    "the blank is asked for": looked("exists", "q", "x"),
+}
 HARMLESS = {"scores are subnormal"}  # in bfloat16, whose least numbers are as small as float32's
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", MANY)
+def test_a_damaged_index_that_reads_two_tokens_is_refused(name: str, precision: str, tmp_path: Any) -> None:
+    f = Forged.of(SUM, "top_k(k=2)")
+    assert (f.kernel(precision) or 0) > 0.9
+    MANY[name](f)
+    assert not believed(f, precision, tmp_path)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -134,20 +191,26 @@ def test_a_damaged_index_is_refused(name: str, precision: str, tmp_path: Any) ->
 
 
 def test_most_of_these_are_really_wrong(tmp_path: Any) -> None:
-    wrong = 0
-    for task, forge in ATTACKS.values():
-        f = Forged.of(task, "top_k")
-        forge(f)
-        wrong += f.least("bfloat16", tmp_path) <= 0
-    assert wrong > len(ATTACKS) // 2
+    for many, by in (
+        (list(ATTACKS.values()), "top_k"),
+        ([(SUM, forge) for forge in MANY.values()], "top_k(k=2)"),
+    ):
+        wrong = 0
+        for task, forge in many:
+            f = Forged.of(task, by)
+            forge(f)
+            wrong += f.least("bfloat16", tmp_path) <= 0
+        assert wrong > len(many) // 2
 
 
-@pytest.mark.parametrize("task", [SUM, SAME, "disjointness(n=2)"])
-def test_small_whole_numbers_in_the_place_of_some_weights(task: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("task", "by"), [*((task, "top_k") for task in (SUM, SAME, "disjointness(n=2)")), (SUM, "top_k(k=2)")]
+)
+def test_small_whole_numbers_in_the_place_of_some_weights(task: str, by: str, tmp_path: Any) -> None:
     """Where the kernel accepts, every input is answered right, by its margin."""
     rng, seen = random.Random(task), {True: 0, False: 0}
     for _ in range(120):
-        f = Forged.of(task, "top_k")
+        f = Forged.of(task, by)
         for _ in range(rng.randint(1, 3)):
             name = rng.choice(
                 [n for n in f.w if n.split(".")[-1] in ("IQ", "IK", "IW", "V", "O", "W1", "b1")]

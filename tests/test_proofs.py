@@ -402,6 +402,13 @@ ELSEWHERE = [
     ("cannot_count_blocks", "counting(n=8,S=64)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
     ("cannot_close_blocks", "dyck(n=4096,k=2,D=4)", "block_sparse(h=1,d=4,B=15,k=4,p=8)", 0),
     ("cannot_tell_trees_blocks", "is_tree(n=1024)", "softmax(h=1,d=4,p=8)", 0),
+    ("cannot_count_hidden", "equality(n=4096)", "top_k(h=1,d=4,k=4)", 0),
+    ("cannot_count_hidden", "counting(n=4096)", "2*top_k(h=1,d=4,k=4)", 0),
+    ("cannot_look_up", "index(n=300,S=2)", "gated_delta(h=4,d=64,c=4),affine", 0),
+    ("cannot_look_up", "index(n=300,S=2)", "window(W=2),gated_delta(h=4,d=64,c=1),affine", 0),
+    ("cannot_look_up_near", "index(n=300,S=2)", "gated_delta(h=4,d=64,c=4)|mamba(d=4,s=4),affine", 0),
+    ("cannot_look_up_near", "index(n=300,S=2)", "mamba(d=4,s=4),affine", 0),
+    ("cannot_look_up_near", "recall(n=300)", "gated_delta(h=4,d=64,c=4),affine", 0),
 ]
 
 

@@ -128,6 +128,10 @@ UNTRUE = [
             ("dyck(n=1022,k=2,D=4)", "cannot_close_blocks", {"blocks": 63, "a": 1, "b": 1}),
         ]
     ),
+    Claim(task="counting(n=3072,S=2)", architecture="top_k(h=128,d=512,k=2048)", steps=0,
+          form="cannot_count_hidden", sizes={}),
+    Claim(task="index(n=259,S=2)", architecture="gated_delta(h=4,d=64,c=4),affine", steps=0,
+          form="cannot_look_up_near", sizes={}),
     Claim(task="is_tree(n=27)", architecture="softmax(h=1,d=4,p=8)", steps=0,
           form="cannot_tell_trees_one_layer", sizes={"t": 16, "a": 3, "b": 1}),
     Claim(task="is_tree(n=58)", architecture="linear(h=1,d=4,p=8)", steps=0,

@@ -233,7 +233,7 @@ DIFFERENCES = (
         "slide “Limitations”",
         "not learnable sparse patterns (e.g., DSA)",
         "Limen has bounds for selection by index keys (token_index, hidden_tokens), and weights: one layer "
-        "that reads one token does 2-Sum.",
+        "does 2-Sum.",
         ("two_sum",),
         "a token index",
     ),

@@ -475,11 +475,9 @@ def _proved(theorem: str, task: rows.Task, layers: tuple[tuple[Part, ...], ...])
     if signs_alone or not file:
         return "prose"
     asks = task.name in tasks.split() and task.sizes.get("q", 1) == 1
-    plain = (
-        len(parts) == 1
-        and (theorem == "last_read" or len(layers) == 1)
-        and parts[0].name not in ("mamba", "log_linear")
-    )
-    plain = plain and not parts[0].sizes.get("normalise") and parts[0].sizes.get("c", 1) == 1
+    near = theorem == "linear_read"  # windows and convolutions see the last symbols, which are fixed
+    read = [part for part in parts if not near or part.name != "window"]
+    plain = len(read) == 1 and read[0].name not in ("mamba", "log_linear")
+    plain = plain and not read[0].sizes.get("normalise") and (near or read[0].sizes.get("c", 1) == 1)
     rest = [*([] if asks else ["its questions"]), *([] if plain or file not in _LAYERS else ["its layer"])]
     return f"proofs/{file}.v" + (f", {' and '.join(rest)} in prose" if rest else "")

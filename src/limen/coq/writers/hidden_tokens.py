@@ -6,6 +6,7 @@ from limen.coq.statement import Form, Stated, Unstated, nat, nothing_free
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
 from limen.mixers.top_k import TopK
+from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.equality import Equality
 from limen.tasks.recall import Recall
@@ -58,8 +59,23 @@ def _recalled(case: Case) -> Stated:
     )
 
 
+def _counted(case: Case) -> Stated:
+    k, task = _read(case), case.task
+    if not isinstance(task, Counting):
+        raise Unstated(f"{identifier(task)} does not count")
+    return Stated(
+        "forall (A : Type) (L : index_layer A) (yes : A -> bool),\n"
+        f"  ~ counts_by L {nat(k)} {nat(task.n)} {nat(task.S)} yes",
+        f"intros A L yes; apply (cannot_count_hidden {k} {task.n} {task.S})",
+        f"no layer whose last token reads {k} tokens of its choice\n"
+        f"    can tell whether one of {task.S} symbols stands among {task.n} as often as is asked",
+        k + k // task.S < task.n and task.S >= 2,
+    )
+
+
 FORMS = {
     "cannot_be_equal_hidden": Form("hidden_tokens", "hidden_tokens", (), _equal, nothing_free),
     "cannot_be_disjoint_hidden": Form("hidden_tokens", "hidden_tokens", (), _disjoint, nothing_free),
     "cannot_recall_hidden": Form("hidden_tokens", "hidden_tokens", (), _recalled, nothing_free),
+    "cannot_count_hidden": Form("hidden_tokens", "hidden_tokens", (), _counted, nothing_free),
 }

@@ -27,6 +27,7 @@ class HiddenTokens(Theorem):
         Formal("hidden_tokens.v", "cannot_be_equal_hidden", "equality: concrete verdicts"),
         Formal("hidden_tokens.v", "cannot_be_disjoint_hidden", "disjointness: concrete verdicts"),
         Formal("hidden_tokens.v", "cannot_recall_hidden", "recall of one key: concrete verdicts"),
+        Formal("hidden_tokens.v", "cannot_count_hidden", "counting: concrete verdicts"),
     )
 
     @staticmethod

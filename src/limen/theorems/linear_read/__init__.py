@@ -23,6 +23,7 @@ class LinearRead(ExactTheorem):
         Formal("linear_read.v", "linear_read", "the theorem, for any numbers that an affine map reads"),
         Formal("linear_read.v", "linear_layer", "one recurrent layer: any gates, any way to fill the state"),
         Formal("linear_read.v", "cannot_look_up", "eva and index: concrete verdicts, answers by argmax"),
+        Formal("linear_read.v", "cannot_look_up_near", "the same with windows and short convolutions"),
     )
 
     def exact(self, task: Task, architecture: Architecture) -> ExactBound | NoStatement:

@@ -1,15 +1,16 @@
-"""R30: a token index that chooses one token, k = 1: its value is read, so it is hard attention by index."""
+"""R30: a token index that chooses one token is hard attention by index; of k > 1 chosen R2 is claimed."""
 
+from copy import copy
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from limen_check.can.rules import softmax
 from limen_check.can.rules.attention import Ask
-from limen_check.can.rules.pooling import one_value, wanted
+from limen_check.can.rules.pooling import asked_for, exists, one_value, wanted
 from limen_check.can.scores import Gain
-from limen_check.can.state import Shapes, State, Vecs, cut
-from limen_check.can.tasks import Class, Number, Read
+from limen_check.can.state import Shapes, State, Vecs, cut, growth
+from limen_check.can.tasks import Class, Facts, Line, Number, Read
 from limen_check.can.vectors import ONE, ZERO, Column, Joint, Vec, level
 from limen_check.files import expect, need
 from limen_check.text import Call
@@ -39,15 +40,18 @@ def top_k(s: State, at: str, call: Call) -> Vecs:
     def read(ask: Ask, look: list[Any], call: Call) -> Vec:
         if look == ["average"]:
             return ask.average()
-        need(call.number("k") == 1, "more than one token is chosen")
-        heads, name = queries[ask.c.name], ask.c.name
+        k, heads, name = call.number("k"), queries[ask.c.name], ask.c.name
         count = [counts[name][j] for j in range(len(heads))]
         need(all(w.ends == (ONE, ONE) for w in count), "an index head that does not count 1")
         index = [Index(s, ask.c, q, keys, ask.value, ask.columns, False) for q in heads]
         known = {d.name: d for d in ask.seen}
         expect(all(type(name) is str and name in known for name in look[1:]), "hints: no such class of keys")
         classes = [known[name] for name in look[1:]]
-        expect((look[0], len(classes)) in (("one", 1), ("either", 2)), "hints: no such rule of an index")
+        many = {"one": 1, "either": 2, "exists": 2}.get(str(look[0]))
+        expect(many == len(classes), "hints: no such rule of an index")
+        if look[0] == "exists":
+            return some(ask, index, k, *classes)
+        need(k == 1, "more than one token is chosen")
         if look[0] == "either":
             return either(index, *classes)
         need(len(index) == 1, "several index heads")
@@ -113,3 +117,42 @@ def either(index: list[Index], d: Class, blank: Class) -> Vec:
     if len(fields) == 1:
         return Vec.table(fields[0], (0, 1), columns)
     return Vec.table(Joint(fields), tuple(rows), columns)
+
+
+class Chosen(Ask):
+    """Not all tokens that are seen are read, but no more than the state's length says."""
+
+    def weight(self, n: int, gap: Fraction) -> Fraction:
+        return super().weight(min(n, self.state.length), gap)
+
+
+def some(ask: Ask, index: list[Index], k: int, d: Class, blank: Class) -> Vec:
+    """R30, k > 1: R2 on the chosen: the blank is one, and one of d that is asked for, if there is any."""
+    alone = blank.count == 1 and blank != d and (ask.before(blank) or blank == ask.c)
+    need(k > 1 and alone, "no blank, or later, or nobody beside it")
+    first, by_head = max(head.blank(blank)[0] for head in index), list[Facts]()
+    for head in index:
+        on = wanted(head, d, ZERO, rows=False)
+        least, most = (sum((getattr(g, end) for g in on.gain.values()), ZERO) for end in ("least", "most"))
+        need(on.low + least - on.err > 0, "who is asked for may score nothing")
+        need(on.off + most + on.err <= 0, "who is not asked for scores, too")
+        need(max(head.highest(d), ZERO) < first, "who is asked for may score as much as the blank")
+        by_head.append(on.facts)
+    others = [e for e in ask.seen if e not in (d, blank)]
+    need(all(head.highest(e) <= 0 for head in index for e in others), "another class scores")
+    need(all(_apart(ask, d, *two) for two in combinations(by_head, 2)), "two index heads may find somebody")
+    few = copy(ask.state)
+    few.length = min(k, few.length)
+    few.short, few.grown = growth(few.f, few.length)
+    chosen = Chosen(few, ask.c, ask.q, ask.key, ask.value, ask.columns, ask.both, ask.most)
+    need(asked_for(chosen, d, blank) in by_head, "the index does not ask for them")
+    return exists(chosen, d, blank)
+
+
+def _apart(ask: Ask, d: Class, one: Facts, other: Facts) -> bool:
+    """Whether no two tokens of d satisfy one and the other: their numbers would be too far apart."""
+    a, b = (next(iter(facts)) if len(facts) == 1 else None for facts in (one, other))
+    if not isinstance(a, Line) or not isinstance(b, Line) or a.modulo or b.modulo:
+        return False
+    low, high = ask.state.span(a.key, d)
+    return a._replace(shift=0) == b._replace(shift=0) and abs(a.shift - b.shift) >= high - low

@@ -100,6 +100,12 @@ def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tu
     return on, (no / (blank.count if ask.before(blank) else 1), even), (yes, alone)
 
 
+def asked_for(ask: Ask, d: Class, blank: Class) -> Facts:
+    """What R2 says of who is asked for."""
+    facts: Facts = _cases(ask, d, blank, False, set())[0].facts
+    return facts
+
+
 def one_value(v: Vec) -> dict[int, Fraction]:
     """The value of all tokens of a class."""
     need(v.exact and all(len(v.keys[name]) == 1 for name in v.terms), "values vary")
