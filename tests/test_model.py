@@ -112,6 +112,20 @@ def test_an_embedding_by_codes_writes_digits_where_it_says() -> None:
         Codes(6, codes.tables, (Segment(1, (Code("token", 1, "bits", 5),)),))
 
 
+def test_a_code_may_read_token_and_place_at_once() -> None:
+    """Row (place // 2·3 + token) % 6, in a whole text and token by token."""
+    codes = Codes(1, (("both", 6, 1),), (Segment(2, ()), Segment(5, (Code("place*3+token", 2, "both", 0),))))
+    w = {"both": torch.arange(6.0)[:, None]}
+    tokens = torch.tensor([[0, 1, 0, 2, 1, 0, 2]])
+    whole = codes.embed(w, tokens, 0)
+    assert whole.flatten().tolist() == [0, 0, 0, 2, 4, 3, 2]
+    alone = [codes.embed(w, tokens[:, [i]], i) for i in range(7)]
+    assert torch.equal(torch.cat(alone, 1), whole)
+    for of in ("place*0+token", "place*03+token", "token*3+place", "both"):
+        with pytest.raises(BadInput, match="value of a code"):
+            Codes(1, codes.tables, (Segment(1, (Code(of, 1, "both", 0),)),))
+
+
 @pytest.mark.shapes
 def test_a_binary_readout_names_the_answer_that_stands_in_the_columns(tmp_path: Path) -> None:
     frame = Frame(

@@ -110,7 +110,7 @@ def _bits(stack: Architecture) -> int:
 
 # Constructions of whose first examples the kernel accepts none: what is argued may be lost.
 ARGUED = {
-    "dyck_by_encoder", "index_by_relu_rnn",
+    "index_by_relu_rnn",
     "is_tree_by_retrieval", "is_tree_by_softmax", "sparse_average_by_polytope",
     "sparse_average_by_random_keys", "two_sum_by_block_sparse",
 }  # fmt: skip

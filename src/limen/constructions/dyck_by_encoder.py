@@ -41,7 +41,7 @@ from limen.core.construction import Construction
 from limen.core.numbers import Float, Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
-from limen.errors import BadInput
+from limen.errors import BadInput, at_least
 from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
@@ -53,18 +53,16 @@ _APART = 512  # a bit of the place that differs costs twice as much: e^-1024 is 
 
 @dataclass(frozen=True)
 class DyckByEncoder(Construction):
-    """Digits of `bits` bits of the place, the highest one of what is left."""
+    """Digits of `bits` bits of the place, the highest one of what is left, if that is less."""
 
     task: Dyck = Dyck()
     _: KW_ONLY
     bits: int = 3
 
     def __post_init__(self) -> None:
-        n, most = self.task.n, exponent(self.task.n)
-        if most is None:
-            raise BadInput(f"dyck_by_encoder: n is a power of two, got n={n}")
-        if not 1 <= self.bits <= most:
-            raise BadInput(f"dyck_by_encoder: bits is from 1 to {most}, got {self.bits}")
+        at_least(self, bits=1)
+        if exponent(self.task.n) is None:
+            raise BadInput(f"dyck_by_encoder: n is a power of two, got n={self.task.n}")
         if self.hidden * (self.K * (1 + self.task.D * self.b) + self.task.D) > _NUMBERS:
             raise BadInput(f"dyck_by_encoder: for D={self.task.D} its per-position function is too large")
 
@@ -135,7 +133,7 @@ class DyckByEncoder(Construction):
             tables += [(f"digit{g}", R, 2 * (R - 1) + size), (f"signs{g}", 2 * k * R, R - 1)]
             codes.append(Code("place", div, f"digit{g}", at[f"other{g}"].start))
             codes.append(Code(f"place*{2 * k}+token", div, f"signs{g}", at[f"sign{g}"].start))
-        most, keys = (1 << self.bits) - 1, max(1, sum(self.sizes[1:]))
+        most, keys = (1 << self.sizes[0]) - 1, max(1, sum(self.sizes[1:]))
         heads = [f"h={G},d={d},d_k={keys}" for d in (most, most * D * self.b)]
         stack = ",".join(f"softmax({sizes},bidirectional=true)" for sizes in (*heads, "h=1,d=1"))
         embedding = Codes(at.width, tuple(tables), (Segment(self.task.n, tuple(codes)),))
@@ -224,7 +222,7 @@ class DyckByEncoder(Construction):
 
     @cached_property
     def flags(self) -> Net:
-        """A closing bracket whose level holds another kind, or a fault; and whether something is left open."""
+        """A closing bracket whose level holds another kind, or a fault; whether something is left open."""
         net, at, D, b = Net(), self.columns, self.task.D, self.b
         opens, fault = net.unit({at["opens"].start: 1}), net.unit({at["fault"].start: 1})
         level = [net.unit({at["level"].start + l: 1}) for l in range(D)]

@@ -179,9 +179,10 @@ class Codes(Embedding):
         for segment in self.segments:
             if at < segment.count:
                 for code in segment.codes:
-                    rows, told = sizes[code.table], at if code.of == "place" else token
-                    both = code.ids and code.row(token, token.new_tensor(at), rows)
-                    yield code, slice(None), both if code.ids else _row(told, code.div, rows)
+                    row: torch.Tensor | int = _row(at, code.div, sizes[code.table])
+                    if code.of != "place":
+                        row = code.row(token, token.new_tensor(at), sizes[code.table])
+                    yield code, slice(None), row
                 return
             at -= segment.count
 

@@ -85,7 +85,6 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     along = _along(hints.get("how"))
     if along is not None:
         need(not thoughts, "a chain of thought")
-        entered(along)
         return along(model, spec(task, how="shares"), f, layers, hidden)
     need(all(len(many) < 2 for many in hidden), "a function of two hidden layers")
     if hints.get("how") == "gathered":
@@ -134,12 +133,15 @@ def _along(how: Any) -> Callable[..., Fraction] | None:
         case "shares":
             from limen_check.can.rules import automaton_softmax
 
-            return automaton_softmax.margin
+            rule = automaton_softmax.margin
         case "blocks":
             from limen_check.can.rules import automaton_blocks
 
-            return automaton_blocks.margin
-    return None
+            rule = automaton_blocks.margin
+        case _:
+            return None
+    entered(rule)
+    return rule
 
 
 def _hidden(local: str) -> tuple[int, ...]:

@@ -159,13 +159,14 @@ class Run(Sums):
 
         Whoever differs in one of them weighs 0, as it is computed.
         """
-        f, columns, sizes, step = self.f, dict[Digit, list[int]](), ZERO, ONE
+        f, columns, sizes, steps = self.f, dict[Digit, list[int]](), ZERO, list[Fraction]()
         for a in sorted(q.keys() & k.keys()):
             (x, y), at = ([v for v, _ in side[a][1] if v] for side in (q, k)), digit([q[a], k[a]])
             sizes += max(map(abs, x)) * max(map(abs, y))
-            step = min(step, min(map(grain, x)) * min(map(grain, y)))
+            steps.append(min(map(grain, x)) * min(map(grain, y)))
             if at:
                 columns.setdefault(at, []).append(a)
+        step = min(steps, default=ONE)
         well = sizes * f.u <= step >= power(f.least) and 2 * sizes <= f.largest
         need(well, "a score is not exact")
         for at, some in columns.items():
@@ -196,6 +197,7 @@ class Run(Sums):
     def _whole(self, part: Part, plain: Interval) -> dict[Kind, Interval]:
         """The last token's average of all: of known ones, or with a strange one among them."""
         f, n, at = self.f, self.n, {kind: part.v.get(kind, (None, (NOTHING,)))[1][0] for kind in self.kinds}
+        self.spend(8 * len(self.kinds))
         known, ends = {kind: at[kind][0] for kind in self.good}, dict[Kind, Interval]()
         exact = all(at[kind][0] == at[kind][1] for kind in known) and self._counts(known.values(), n, ONE / n)
         of = self.walk.sums(known.__getitem__) if exact else None

@@ -37,6 +37,7 @@ class Sums:
 
     def added(self, x: Value, y: Value) -> Value:
         """x + y, rounded."""
+        self.spend(len(x[1]) + len(y[1]))
         f, sums = self.f, (zip(*row, strict=True) for row in rows([x, y]))
         return value(digit([x, y]), [(f.rn(a + b), f.rn(c + d)) for (a, b), (c, d) in sums])
 
@@ -111,7 +112,7 @@ def chain(digits: Iterable[Digit]) -> tuple[int, int] | None:
 
 
 def each(make: Callable[..., Box], *boxes: Boxes) -> Boxes:
-    """Of every kind what is made of its boxes: once where they are the same; equal ones are then the same."""
+    """What is made of every kind's boxes: once where they are the same; equal ones are then the same."""
     made, equal, out = dict[tuple[int, ...], Box](), dict[Any, Box](), Boxes()
     for kind in boxes[0]:
         some = [every[kind] for every in boxes]
