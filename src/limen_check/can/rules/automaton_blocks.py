@@ -37,9 +37,10 @@ from limen_check.can.rules.by_digit import (
     used,
     value,
 )
+from limen_check.can.scores import Table
 from limen_check.can.state import cut, growth, rounded
 from limen_check.can.tasks import Decision, Spec
-from limen_check.can.vectors import ONE, ZERO, Format, Interval, Matrix, above, grain, power
+from limen_check.can.vectors import ONE, ZERO, Column, Format, Interval, Matrix, above, grain, level, power
 from limen_check.files import Model, Refused, expect, need
 from limen_check.text import Call
 
@@ -158,34 +159,25 @@ class Run(Sums):
 
         Whoever differs in one of them weighs 0, as it is computed.
         """
-        f, tables, sizes, steps = self.f, dict[Digit, list[list[Fraction]]](), ZERO, list[Fraction]()
-        for a in q.keys() & k.keys():
-            at, (_, x), (_, y) = digit([q[a], k[a]]), q[a], k[a]
-            R = at[1] if at else 1
-            self.spend(R * R)
-            table = [[x[i % len(x)][0] * y[j % len(y)][0] for j in range(R)] for i in range(R)]
-            sizes += max(abs(v) for row in table for v in row)
-            steps += [grain(v) for row in table for v in row if v]
+        f, columns, sizes, steps = self.f, dict[Digit, list[int]](), ZERO, list[Fraction]()
+        for a in sorted(q.keys() & k.keys()):
+            (x, y), at = ([v for v, _ in side[a][1] if v] for side in (q, k)), digit([q[a], k[a]])
+            sizes += max(map(abs, x)) * max(map(abs, y))
+            steps.append(min(map(grain, x)) * min(map(grain, y)))
             if at:
-                old = tables.get(at, [[ZERO] * R] * R)
-                tables[at] = [
-                    [u + v for u, v in zip(*both, strict=True)] for both in zip(old, table, strict=True)
-                ]
+                columns.setdefault(at, []).append(a)
         step = min(steps, default=ONE)
         well = sizes * f.u <= step >= power(f.least) and 2 * sizes <= f.largest
         need(well, "a score is not exact")
-        gaps = [
-            v[i] - v[j]
-            for table in tables.values()
-            for i, v in enumerate(table)
-            for j in range(len(v))
-            if i != j
-        ]
-        gap = min(gaps, default=None)
-        apart_ = gap is None or (gap > 0 and weight(f, self.n, 1, gap) < f.tiny)
-        need(apart_, "another token weighs something")
-        N = min((w for w, _ in tables), default=self.n)
-        need(chain(tables) in ((N, self.n), None) and N.bit_count() == 1, "no block of places")
+        for at, some in columns.items():
+            self.spend(at[1] * at[1] * len(some))
+            best = Table(*({a: _column(side[a], at[1]) for a in some} for side in (q, k))).best(
+                level(ZERO, at[1])
+            )
+            ahead = best.choice == tuple(range(at[1])) and best.miss > 0
+            need(ahead and weight(f, self.n, 1, best.miss) < f.tiny, "another token weighs something")
+        N = min((w for w, _ in columns), default=self.n)
+        need(chain(columns) in ((N, self.n), None) and N.bit_count() == 1, "no block of places")
         return N
 
     def _average(self, part: Part) -> Interval:
@@ -330,6 +322,12 @@ class Run(Sums):
             W = [self.matrix(f"{i}.local.W{j}") for j in many]
             b = [constants(self.matrix(f"{i}.local.b{j}")) for j in many]
             self.x = each(self.plus, self.x, self.local(W, b))
+
+
+def _column(x: Value, rows: int) -> Column:
+    """A number that is known, by the rows of its digit."""
+    some = [v for v, _ in x[1]]
+    return level(some[0], rows) if len(some) == 1 else Column.of(some)
 
 
 def margin(

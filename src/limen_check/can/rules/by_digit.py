@@ -8,7 +8,7 @@ from limen_check.can.rules.automaton_paths import Kind
 from limen_check.can.vectors import ONE, ZERO, Format, Interval, Matrix, grain
 from limen_check.files import need
 
-_WORK = 3 << 22
+_WORK = 3 << 21  # a unit takes about 2 µs, at worst 5
 NOTHING: Interval = (ZERO, ZERO)
 Digit = tuple[int, int]  # (w, R): place // w % R
 Value = tuple[Digit | None, tuple[Interval, ...]]  # one row for each value of a digit, or one for all places
@@ -51,6 +51,7 @@ class Sums:
             lows, highs = [lo for lo, _ in some], [hi for _, hi in some]
             sizes, exact = sum((max(-lo, hi) for lo, hi in some), more), lows == highs
             need(2 * sizes <= f.largest, "a sum overflows")
+            self.spend(len(row) * (sizes.numerator.bit_length() + sizes.denominator.bit_length() >> 9))
             step, lo, hi = (
                 min(map(grain, lows), default=ONE) if exact else None,
                 sum(lows, base),
