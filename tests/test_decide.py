@@ -226,7 +226,7 @@ def test_layers_of_other_mixers_do_not_hide_a_construction(stack: str) -> None:
 @pytest.mark.parametrize(
     ("task", "stack", "said"),
     [
-        ("two_sum(n=8,M=9)", "top_k(h=2,d=64,k=9,d_i=64)", "k=1,d_i=8), with exactly k=1; this"),
+        ("two_sum(n=8,M=9)", "top_k(h=1,d=64,k=9,d_i=64)", "k=9,d_i=8); this"),  # one head too few
         ("equality(n=8)", "2*top_k(h=1,d=64,k=5,d_i=64)", "d_i=1), with exactly k=1, in this order; this"),
         ("eva(n=8)", "linear(h=1,d=64,phi=relu)", "p=1), with exactly phi=identity, normalise=false; this"),
         ("two_sum(n=8,M=9)", "top_k(h=2,d=64,k=1,d_i=2)", "k=1,d_i=8); this"),  # too small, and no more

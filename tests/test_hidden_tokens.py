@@ -2,9 +2,11 @@
 
 import json
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from fixtures.networks import random_model
 
 from limen.adversary.strategies._groups import groups_of
@@ -13,9 +15,11 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
 from limen.core.task import Task, Tokens
 from limen.core.theorem import NoStatement
+from limen.model.files import load
 from limen.model.target import Target
 from limen.theorems.hidden_tokens import HiddenTokens, needed
 from limen.theorems.hidden_tokens.refute import refute
+from limen.witness.collision import check_collision
 from limen.witness.wrong_answer import check_wrong_answer
 from limen_check import Malformed, derive
 
@@ -43,6 +47,7 @@ SMALL = {
     "counting(n=4,S=2)": None,
     "counting(n=4,S=3)": None,
 }
+MODELS = Path(__file__).parents[1] / "benchmarks/models"
 ORDERS = 12  # of scores that are drawn for each k
 MOST = 40_000  # texts
 
@@ -175,6 +180,21 @@ def test_two_forward_passes_fool_a_model_that_reads_too_few_tokens(text: str) ->
     assert ScoreOrder().refuses(few) is None and few.forwards == 2
     assert witness is not None and check_wrong_answer(witness, few.model).reason is None
     assert ScoreOrder().refuses(enough) is not None and ScoreOrder().search(enough).witness is None
+
+
+def test_a_trained_model_that_is_right_on_95_of_100_inputs_is_wrong_on_one_that_its_scores_name() -> None:
+    """It reads 31 of 47 symbols, and 32 are needed.  docs/fool.md says how it was trained."""
+    task, model = Task.parse("counting(n=47,S=2)"), load(MODELS / "top_k")
+    assert needed(task) == 32
+    tokens, right = task.sample(np.random.default_rng(9), 4096)
+    given = model.logits(torch.from_numpy(tokens))[:, -1].argmax(-1).numpy()
+    assert 0.94 <= (given == right).mean() <= 0.97
+    pair = refute(task, model)
+    assert pair is not None and check_collision(pair, model) is None
+    target = Target(task, model)
+    witness = ScoreOrder().search(target).witness
+    assert target.forwards == 2 and witness is not None
+    assert check_wrong_answer(witness, model).reason is None
 
 
 def test_it_is_silent_beside_anything_else() -> None:

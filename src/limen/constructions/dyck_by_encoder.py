@@ -161,8 +161,9 @@ class DyckByEncoder(Construction):
     def _embed(self, w: Weights) -> None:
         k, token = self.task.k, np.arange(2 * self.task.k)
         opens, bit = (token < k).astype(np.float64), digits(self.b)[token % k]
-        same = bit == opens[:, None]  # ±: what opens, times the bit as ±1
-        w["embedding.token"][:] = np.hstack([opens[:, None], same, ~same])
+        w["embedding.token"][:] = np.hstack(  # ±: what opens, times the bit as ±1
+            [opens[:, None], bit == opens[:, None], bit != opens[:, None]]
+        )
         for g, size in enumerate(self.sizes):
             R = 1 << size
             c, own = np.arange(R - 1), np.arange(R)[:, None]
