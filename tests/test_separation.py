@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import comb
 
@@ -84,6 +85,10 @@ def test_four_hops_encoder_against_decoder() -> None:
     ]
     assert said.rows[1].verdict is Answer.OPEN and "small size" in said.notes[0]
     assert ["4 full layers" in said.notes[1], "3 full layers, 2^48" in said.notes[2]] == [True, True]
+    behind, (d, d_k) = said.shorter[0], re.findall(r"\d+", said.notes[3].partition("heads with")[2])
+    larger = re.sub(r"\bd=\d+,d_k=\d+", f"d={d},d_k={d_k}", behind.architecture)
+    assert behind.verdict is Answer.OPEN
+    assert decide(Task.parse(behind.task), Architecture.parse(larger)).answer is Answer.CAN
 
 
 def test_layers_are_counted_by_kind() -> None:

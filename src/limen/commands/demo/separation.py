@@ -123,11 +123,11 @@ class CommonHeads:
     p: int
 
     @classmethod
-    def of(cls, task: Composition, p: int) -> CommonHeads:
+    def of(cls, p: int, *constructions: Construction) -> CommonHeads:
         """Those that the constructions need."""
         parts = [
             part.mixer
-            for construction in _constructions(task)
+            for construction in constructions
             for layer in construction.frame().architecture.layers
             for part in layer.parts
         ]
@@ -208,7 +208,9 @@ def separation(
     L, progress = hops, steps_line(tell is not None)
     p = _SHORT if L == 2 else 2 * _SHORT
     small = Composition(2, (2,) * (L - 1))
-    task, heads = _common(L, p, progress) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
+    task, heads = (
+        _common(L, p, progress) if L <= _SEARCHED else (small, CommonHeads.of(p, *_constructions(small)))
+    )
     layers = Architecture.parse(f"{heads.softmax},{heads.linear}").layers
     full, linear = (layer.parts[0] for layer in layers)
     shorter = _shorter(L - 1, heads)
@@ -226,7 +228,7 @@ def separation(
         shorter_task=str(shorter),
         shorter_tokens=shorter.length,
         shorter=tuple(row for row, _ in less),
-        notes=tuple(_notes(L, heads)),
+        notes=tuple(_notes(L, heads, shorter)),
     )
     return report if proof is None else _proved(report, [b for _, b in (*seen, *less) if b], Path(proof))
 
@@ -249,11 +251,11 @@ def _proved(report: SeparationReport, bounds: list[Bound], path: Path) -> Separa
 
 def _common(L: int, p: int, progress: Callable[[str], None]) -> tuple[Composition, CommonHeads]:
     """A size at which both stacks are ruled out, and the heads that the constructions need there."""
-    heads = CommonHeads.of(Composition(1 << 8, (2,) * (L - 1)), p)
+    heads = CommonHeads.of(p, *_constructions(Composition(1 << 8, (2,) * (L - 1))))
     for _ in range(_ROUNDS):
         progress(f"sizes at which {heads.full(L)} fails")
         task = _ruled_out(L, heads)
-        needed = CommonHeads.of(task, p)
+        needed = CommonHeads.of(p, *_constructions(task))
         if heads.hold(needed) and _excludes(task, needed):
             return task, needed
         heads = CommonHeads(max(heads.d, needed.d), max(heads.d_k, needed.d_k), p)
@@ -396,7 +398,7 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
     return {"reason": "no proof was found that rules this stack out at this size, and no construction fits"}
 
 
-def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
+def _notes(L: int, heads: CommonHeads, shorter: Composition) -> Iterator[str]:
     """What the reader would miss."""
     if L <= _SEARCHED:
         return
@@ -406,3 +408,8 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
         if certified is not None:
             length = f"about {power_of_two(certified.log2_n)} tokens"
             yield f"{shape.name}, with these heads: ruled out in texts of {length}, the fewest found."
+    behind, _ = _shorter_shapes(L - 1, heads)
+    needed = CommonHeads.of(heads.p, CompositionByStack(shorter, stack="L" + "F" * (L - 1)))
+    if not heads.hold(needed):
+        sizes = f"d={needed.d}, d_k={needed.d_k}"
+        yield f"{behind.name}: the weights that are known need heads with {sizes} at this size."
