@@ -73,7 +73,7 @@ def relu_read(case: Case) -> Sides:
 
     After v questions the inputs of all ReLUs are v·u affine functions of K numbers: u columns of each state,
     and k-1 more for the differences of k answers.  Where their signs are given all differences of logits are
-    affine.  So the signs of i differences, which are of i questions, are met on at most R(K, i·u) closed
+    affine.  So the signs of i differences, of at most i questions, are met on at most R(K, i·u) closed
     cells, on each of which {f = -δ} is convex: so many components at most, and the sum over all sets of at
     most K differences counts the words (as in `biased_read`).
     """
