@@ -39,15 +39,17 @@ truth: .venv/installed  ## verdicts and ceilings beside brute force, and the law
 see: .venv/installed  ## a part of the report in chromium; without the checks of types, which slow it down
 	$(BIN)/pytest -o addopts= -q -m browser tests/test_report_page.py
 
-look: .venv/installed  ## the whole report in Debian's chromium, which is installed; screenshots in build/screenshots
+look: .venv/installed build/axe  ## the whole report in Debian's chromium, which is installed; screenshots in build/screenshots
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
 
-live-page: .venv/installed  ## Python in the page, random questions there and by the server, a fuzzed server, axe; some 30 minutes
+live-page: .venv/installed build/axe  ## Python in the page, random questions there and by the server, a fuzzed server, axe; some 30 minutes
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
-	npm install --silent --prefix build/axe axe-core
-	$(BIN)/pytest -o addopts= -q -s -m livepage tests/test_live_page.py
+	$(BIN)/pytest -o addopts= -q -s -m livepage tests/test_live_page.py tests/test_report_page.py
 	$(MAKE) --no-print-directory see
+
+build/axe:
+	npm install --silent --prefix build/axe axe-core@4.14.0
 
 site: .venv/installed  ## the pages as a site with search, in build/site; strict, and without a network
 	$(BIN)/python scripts/site_pages.py
