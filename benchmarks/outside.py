@@ -23,6 +23,7 @@ from timing import least_cpu_seconds
 
 from limen.core.mixer import Mixer, Streaming
 from limen.laws.mixer import tensors
+from limen.mixers.dsa import Dsa
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_softmax import GatedSoftmax
 from limen.mixers.mla import Mla
@@ -38,7 +39,10 @@ os.environ |= {"RWKV_JIT_ON": "0", "RWKV_V7_ON": "1"}
 TEXTS, N, H, D = 4, 256, 4, 32
 WIDTH = H * D
 NSA = Nsa(16, WIDTH // 16, kv_heads=1, B=16, k=3, W=32)  # theirs wants 16 heads or more to share a set
-MIXERS = Mla(H, D), GatedSoftmax(H, D), NSA, Retnet(H, D), Rwkv7(H, D), S4d(WIDTH, 16)
+DSA = Dsa(
+    H, D, k=32, h_i=12, d_i=16
+)  # with few index heads many scores are 0, and theirs breaks ties otherwise
+MIXERS = Mla(H, D), GatedSoftmax(H, D), NSA, DSA, Retnet(H, D), Rwkv7(H, D), S4d(WIDTH, 16)
 NEAR = 2e-5  # of the largest number: float32, sums of some hundred terms in another order
 Weights = dict[str, torch.Tensor]
 Run = Callable[[Weights, torch.Tensor], torch.Tensor]
@@ -144,8 +148,9 @@ def _naive_nsa() -> Run:
 
 def _transformers() -> list[Pair]:
     """Nothing is rotated, and their norms of the latent, of queries and of keys are left out."""
-    from transformers import DeepseekV3Config, Qwen3NextConfig
+    from transformers import DeepseekV3Config, DeepseekV32Config, Qwen3NextConfig
     from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+    from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Attention
     from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
 
     mla, gated = Mla(H, D), GatedSoftmax(H, D)
@@ -156,15 +161,23 @@ def _transformers() -> list[Pair]:
     )  # fmt: skip
     deepseek = DeepseekV3Attention(latent, layer_idx=0)
     deepseek.kv_a_layernorm = torch.nn.Identity()
+    index = DeepseekV32Config(
+        **sizes, q_lora_rank=WIDTH, kv_lora_rank=mla.latent, qk_rope_head_dim=mla.shared,
+        qk_nope_head_dim=mla.own, v_head_dim=D, index_n_heads=DSA.h_i, index_head_dim=DSA.d_i,
+        index_topk=DSA.k, attn_implementation="sdpa",
+    )  # fmt: skip
+    sparse = DeepseekV32Attention(index, layer_idx=0)
+    sparse.kv_a_layernorm = sparse.q_a_layernorm = sparse.indexer.k_norm = torch.nn.Identity()
     qwen = Qwen3NextAttention(Qwen3NextConfig(**sizes, head_dim=D, attn_implementation="sdpa"), layer_idx=0)
     qwen.q_norm = qwen.k_norm = torch.nn.Identity()
 
-    def by(module: torch.nn.Module, named: Callable[[Weights], Weights]) -> Run:
-        turns = torch.ones(1, N, 2), torch.zeros(1, N, 2)
+    def by(module: torch.nn.Module, named: Callable[[Weights], Weights], past: Any = None) -> Run:
+        size = 2 if past is None else mla.shared  # their index turns a part of its keys, too
+        turns = torch.ones(1, N, size), torch.zeros(1, N, size)
 
         def run(w: Weights, x: torch.Tensor) -> torch.Tensor:
             given = {f"{name}.weight": part.mT for name, part in named(w).items()}
-            return torch.as_tensor(torch.func.functional_call(module, given, (x, turns, None))[0])
+            return torch.as_tensor(torch.func.functional_call(module, given, (x, turns, past))[0])
 
         return run
 
@@ -178,13 +191,21 @@ def _transformers() -> list[Pair]:
             "o_proj": w["O"],
         }
 
+    def of_dsa(w: Weights) -> Weights:
+        plain = {name: part for name, part in of_mla(w).items() if name != "q_proj"}
+        index = {"wq_b": w["IQ"] * DSA.d_i**0.5, "wk": w["IK"], "weights_proj": w["IW"] * DSA.h_i**0.5}
+        queries = {"q_a_proj": torch.eye(WIDTH), "q_b_proj": of_mla(w)["q_proj"]}
+        return plain | queries | {f"indexer.{name}": part for name, part in index.items()}
+
     def of_gated(w: Weights) -> Weights:
         q, gate = (part.unflatten(-1, (H, D)) for part in (w["Q"] * D**0.5, w["G"]))
         both = torch.cat([q, gate], -1).flatten(-2)
         return {"q_proj": both, "k_proj": w["K"], "v_proj": w["V"], "o_proj": w["O"]}
 
+    causal = torch.ones(N, N, dtype=torch.bool).tril().expand(TEXTS, 1, N, N)
     return [
         Pair(mla, "transformers, DeepseekV3Attention", by(deepseek, of_mla)),
+        Pair(DSA, "transformers, DeepseekV32Attention", by(sparse, of_dsa, causal)),
         Pair(gated, "transformers, Qwen3NextAttention", by(qwen, of_gated)),
     ]
 

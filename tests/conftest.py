@@ -8,6 +8,7 @@ import hypothesis
 import jaxtyping
 import pytest
 import torch
+from fixtures import languages, probing
 from fixtures.collected import MARKS
 
 from limen.tables.cell import EvidenceTable
@@ -48,6 +49,20 @@ def folder(whole: EvidenceTable, tmp_path_factory: pytest.TempPathFactory) -> Pa
     shown = one_file(start(whole.rows, whole.columns, whole.columns[:2], ["Small stacks"]), answers)
     write(whole, out, {"report.html": shown, "report.json": whole.to_json().encode()})
     return out
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a tiny random Llama; no test writes into it."""
+    return languages.llama(tmp_path_factory.mktemp("llama"))
+
+
+@pytest.fixture(scope="session")
+def factories(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file whose functions make models that are broken, each in its own way."""
+    path = tmp_path_factory.mktemp("own") / "models.py"
+    path.write_text(probing.FACTORIES)
+    return path
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

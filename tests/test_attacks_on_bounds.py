@@ -235,26 +235,35 @@ def _divergence(p: Fraction, q: Fraction) -> Fraction:
 NSA = "nsa(h=1,d=1,d_k=1,kv_heads=1,B=4,k=1,W=2,p=1)"
 STATE = "delta(h=1,d=1,d_k=1,c=1,p=1)"
 OF_OTHERS = (
-    "keeps every token", "replies of nsa have no fixed size", "softmax heads", "top_k alone", "block_sparse",
-    "window and masked_softmax", "no inputs of", "it is about composition", "log_linear",
+    "keeps every token", "replies of nsa have no fixed size", "softmax heads", "top_k or dsa alone",
+    "block_sparse", "window and masked_softmax", "no inputs of", "no large fooling set",
+    "it is about composition", "log_linear", "this route is about one layer",
 )  # fmt: skip
 
 
+SAID = {("block_cut", "search", "equality", NSA), ("block_messages", "positions", "two_sum", NSA)} | {
+    ("block_messages", "depth", "two_sum", stack) for stack in (NSA, f"2*{NSA}")
+}
+
+
 @pytest.mark.parametrize("stack", [NSA, f"2*{NSA}", f"{STATE},{NSA}", f"{NSA},{STATE}"])
-def test_no_theorem_is_about_nsa(stack: str) -> None:
-    """Neither those about block_sparse: what crosses a cut of nsa has no fixed size."""
+def test_two_theorems_alone_are_about_nsa(stack: str) -> None:
+    """What crosses a cut of nsa has no fixed size, and of rows, or beside other mixers, nothing is said."""
     routes = {
         "composition_depth": ("each_w", "stages", "one_layer"),
         "block_messages": ("positions", "depth"),
+        "block_cut": ("", "search"),
     }
     tasks = "composition(m=100000,n1=100)", "equality(n=100000)", "two_sum(n=100000,M=1000000)"
     sizes = {"each_w": {"b": 2, "h": 2, "y": 1, "mu0": 0, "mu1": 1}}
     theorems = (
         *routes, "streaming_state", "log_linear_state", "window_global", "one_layer_cut", "separate_tokens",
-        "block_cut", "block_labels", "token_index", "hidden_tokens",
+        "block_labels", "token_index", "hidden_tokens",
     )  # fmt: skip
     for theorem in theorems:
         for route, task in product(routes.get(theorem, ("",)), tasks):
+            if (theorem, route, task.partition("(")[0], stack) in SAID:
+                continue
             with pytest.raises(Refused) as refused:
                 check_bound(bound(task, stack, theorem, route, sizes=sizes.get(route, {})))
             assert any(why in str(refused.value) for why in OF_OTHERS), (theorem, route, refused.value)

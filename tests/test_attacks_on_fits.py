@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.forged import Forged, by, carried, eva
+from fixtures.forged import Forged, by, carried, eva, wider
 from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen_check import files
@@ -189,6 +189,37 @@ def test_a_latent_that_several_parts_use_is_used_up() -> None:
         fits(f, "mla(h=4,d=2,d_k=2,r=12,d_r=0,p=16)")
     with pytest.raises(Refused):
         fits(f, "mla(h=3,d=2,d_k=2,r=13,d_r=0,p=16)")
+
+
+def two_indexes() -> Forged:
+    """Each of two parts looks for one of the two partners of q, by an index of its own."""
+    f = Forged.of("two_sum(n=3,M=7)", "top_k")
+    column, d_i = wider(f, 1), f.w["0.0.IK"].shape[1]
+    for name in ("IQ", "IK", "IW"):
+        f.w[f"0.0.{name}"] = np.pad(f.w[f"0.0.{name}"], ((0, 1), (0, 0)))
+    queries, weights = f.w["0.0.IQ"], f.w["0.0.IW"]
+    first, second = queries[:, :d_i].copy(), queries[:, d_i:].copy()
+    second[np.nonzero(first[:, d_i - 1])[0][0], d_i - 1] = 1  # the second one asks as well
+    f.w |= {f"0.1.{name}": f.w[f"0.0.{name}"].copy() for name in ("Q", "K", "V", "O", "IK")}
+    f.w |= {"0.0.IQ": first, "0.1.IQ": second, "0.0.IW": weights[:, :1], "0.1.IW": weights[:, 1:]}
+    ((_, read),) = np.argwhere(f.w["0.0.O"])
+    f.w["0.1.O"][:, [read, column]] = f.w["0.1.O"][:, [column, read]]
+    f.w["readout.U"][column] = f.w["readout.U"][read]
+    part = f.header["architecture"].replace("h_i=2", "h_i=1")
+    f.header["architecture"] = f"{part}|{part}"
+    f.hints["looks"] = [[0, i, 0, "q", "either", "x", "q"] for i in (0, 1)]
+    return f
+
+
+def test_parts_that_choose_by_indexes_of_their_own_do_not_stand_in_one(tmp_path: Any) -> None:
+    f = two_indexes()
+    assert f.least("bfloat16", tmp_path) > 0
+    part = f.header["architecture"].partition("|")[0].replace(")", ",p=16)")
+    assert "can" in fits(f, f"{part}|{part}")
+    one = part.replace("h=1", "h=2")
+    for other in (one, one.replace("top_k", "dsa").replace(")", ",r=4,d_r=0)")):
+        with pytest.raises(Refused):
+            fits(f, other)
 
 
 def faded(parts: int) -> Forged:

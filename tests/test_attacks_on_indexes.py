@@ -14,7 +14,10 @@ from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
-from limen_check import Malformed
+from limen_check import Malformed, files
+from limen_check.can.state import State
+from limen_check.can.tasks import spec
+from limen_check.can.vectors import Format
 
 SUM, SAME = "two_sum(n=3,M=7)", "equality(n=3)"
 PRECISIONS = ["float32", "bfloat16"]
@@ -282,3 +285,12 @@ def test_who_leads_with_nothing_or_in_one_of_two_heads_is_not_read(tmp_path: Any
         two.w["0.0.IW"] = np.hstack([two.w["0.0.IW"]] * 2)
         two.header["architecture"] = two.header["architecture"].replace("h_i=1", "h_i=2")
         two.sound(precision, tmp_path)
+
+
+def test_a_sum_over_the_chosen_loses_what_so_few_tokens_can_lose() -> None:
+    """What is subnormal, and the growth of a sum, go with the k tokens, not with the text."""
+    f = Forged.of("two_sum(n=4,M=9)", "top_k")
+    text = State(files.model(*f.files()), spec(f.task), Format.named("float32"), f.hints)
+    few = text.of_length(1)
+    assert few.length == 1 and few.grown < text.grown
+    assert text.length * few.dust < text.dust < 2 * text.length * few.dust

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pytest
+import torch
 from inequalities import both
 from inequalities.block_cut import WholeBlocks, pairs, rows
 from inequalities.block_labels import cosines
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
+from limen.core.heads import split, spread
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
 from limen.decisions.decide import decide
+from limen.laws.mixer import generic, inputs
+from limen.mixers.nsa import Nsa
 from limen.model import exhaustive
 from limen.tasks.cgram import Cgram
 from limen.theorems import Case, Sides
@@ -225,3 +230,103 @@ def test_two_layers_or_other_heads_are_not_spoken_of(architecture: str) -> None:
 def test_a_chain_of_thought_is_not_spoken_of() -> None:
     stack = Architecture.parse(ROW)
     assert isinstance(BlockCut().bound(Task.parse("equality(n=2^20)"), stack, steps=1), NoStatement)
+
+
+NSAS = [
+    Nsa(h=2, d=2, kv_heads=1, B=4, k=1, W=3), Nsa(h=4, d=2, kv_heads=2, B=3, k=2, W=8),
+    Nsa(h=1, d=3, B=2, k=2, W=1), Nsa(h=3, d=1, kv_heads=1, B=5, k=3, W=12),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mixer", NSAS, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_token_of_nsa_reads_no_more_blocks_than_are_counted(mixer: Nsa, seed: int) -> None:
+    """Two tokens of a block change, and its message stays: who sees it reads more than the message."""
+    n, (w, x) = 12 * mixer.B, (generic(mixer, seed), inputs(12 * mixer.B, seed=seed))
+    w = w | {name: torch.ones_like(w[name]) for name in ("PK", "PV")}
+    changed = [(mixer.mix(w, _moved(x, j * mixer.B)) - mixer.mix(w, x)).abs().amax(-1) for j in range(12)]
+    reads = [sum(bool(changed[j][i] > 1e-12) for j in range(i // mixer.B)) for i in range(n)]
+    assert mixer.opened - mixer.k <= max(reads) <= mixer.opened
+    assert mixer.message == sum(part[..., 0, :].numel() for part in mixer.absorb(w, x).messages)
+
+
+def _moved(x: torch.Tensor, at: int) -> torch.Tensor:
+    """Two tokens apart by as much more, their sum the same."""
+    by = torch.zeros_like(x)
+    by[at], by[at + 1] = 0.5, -0.5
+    return x + by
+
+
+@pytest.mark.parametrize("mixer", NSAS, ids=str)
+@pytest.mark.parametrize("seed", range(12))
+def test_bob_hears_enough_of_nsa(mixer: Nsa, seed: int) -> None:
+    """The proof of `search`, run: what is told, and what it costs; the output is the last token's own."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 14 * mixer.B))
+    w, x = generic(mixer, seed), inputs(n, seed=seed)
+    q = split(x[-1:] @ w["Q"], mixer.h)  # (h, 1, d_k)
+    k, v = (spread(split(x @ w[name], mixer.kv_sets), mixer.group) for name in "KV")
+    messages = mixer._messages(w, x)
+    own, blocks, at = (n - 1) // mixer.B, torch.arange(n // mixer.B), torch.arange(n)
+    hers = torch.tensor(rng.integers(0, 2, own + 1).astype(bool)) & (torch.arange(own + 1) < own)
+    free = (blocks > 0) & (blocks < own - 1)
+
+    pooled = [_told(q, messages.k, messages.v, mine[: n // mixer.B]) for mine in (hers, ~hers)]
+    compressed, (top, Z) = _merged(pooled)
+    weight = ((q @ messages.k.mT - top).exp() / Z).unflatten(0, (mixer.kv_sets, mixer.group)).mean(1)
+    opened, questions = torch.zeros(mixer.h, own + 1, dtype=torch.bool), 0
+    for group in range(mixer.kv_sets):
+        order = sorted(blocks[free].tolist(), key=lambda j: (-float(weight[group, 0, j]), j))
+        alice, bob = [j for j in order if hers[j]], [j for j in order if not hers[j]]
+        low, high = 0, mixer.k
+        while low < high:
+            middle, questions = (low + high + 1) // 2, questions + 1
+            asked = alice[middle - 1] if middle <= len(alice) else None
+            ahead = (
+                None if asked is None else middle - 1 + sum(order.index(j) < order.index(asked) for j in bob)
+            )
+            low, high = (middle, high) if ahead is not None and ahead < mixer.k else (low, middle - 1)
+        chosen = [*alice[:low], *bob[: mixer.k - low]]
+        opened[group * mixer.group : (group + 1) * mixer.group, chosen] = True
+    opened[:, [0, max(own - 1, 0), own]] = True
+    near = (at > n - 1 - mixer.W).expand(mixer.h, n)
+    read = opened[:, at // mixer.B]
+    branches = [compressed if n >= mixer.B else torch.zeros_like(compressed)]
+    branches += [_merged([_told(q, k, v, some & mine[at // mixer.B]) for mine in (hers, ~hers)])[0]
+                 for some in (read, near)]  # fmt: skip
+    torch.testing.assert_close(mixer._gated(w, x[-1:], *branches), mixer.mix(w, x)[-1:], rtol=0, atol=1e-10)
+    assert questions <= mixer.kv_sets * mixer.k.bit_length()
+
+
+Told = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # maximum, sums, normaliser: (h, 1, ·)
+
+
+def _told(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mine: torch.Tensor) -> Told:
+    scores = (q @ k.mT).masked_fill(~mine.unsqueeze(-2), -torch.inf)
+    top = scores.amax(-1, keepdim=True) if scores.shape[-1] else scores.sum(-1, keepdim=True) - torch.inf
+    e = (scores - top).exp().nan_to_num(0)  # nothing is hers
+    return top, e @ v, e.sum(-1, keepdim=True)
+
+
+def _merged(parts: list[Told]) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+    top = torch.stack([part[0] for part in parts]).amax(0)
+    scales = [(part[0] - top).exp().nan_to_num(0) for part in parts]
+    sums, Z = (
+        torch.stack([s * part[i] for s, part in zip(scales, parts, strict=True)]).sum(0) for i in (1, 2)
+    )
+    return (sums / Z).nan_to_num(0), (top, Z)
+
+
+@pytest.mark.parametrize(
+    ("text", "stack", "route", "needs", "has"),
+    [("equality(n=2^20)", "nsa(h=64,d=128,d_k=192,kv_heads=4,B=64,k=13,W=512)", "search", 2**20 - 1,
+      64 * (3 * 130 + 2) * 16 + 4 * 4 * (16 + 15 + 1)),
+     ("two_sum(n=2^16,M=2^40)", "nsa(h=2,d=64,kv_heads=1,B=64,k=4,W=128)", "positions", None, 2 * 64 * 16)],
+)  # fmt: skip
+def test_nsa_by_hand(text: str, stack: str, route: str, needs: int | None, has: int) -> None:
+    theorem = "block_cut" if route == "search" else "block_messages"
+    sides = both(theorem, Case(Task.parse(text), Architecture.parse(stack), 0, route))
+    assert isinstance(sides, Sides) and sides.has == has and needs in (None, sides.needs)
+    if route == "positions":  # κ = 4 + 1 + 2 of 1024 blocks
+        D = 2**40 - 7 * 2**40 // 1024
+        assert 2 ** (sides.needs - 1) < sum(comb(D, i) for i in range(65)) <= 2**sides.needs

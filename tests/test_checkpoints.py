@@ -11,7 +11,7 @@ import torch
 from fixtures.cli import limen
 from safetensors.torch import load_file, save_file
 
-from limen.checkpoints.checkpoint import Ported
+from limen.checkpoints.shapes import ported
 from limen.core.catalogue import ids, lookup
 from limen.core.construction import Construction, construct
 from limen.core.task import Task
@@ -34,16 +34,22 @@ for folder in sys.argv[1:]:
 assert not any(name.partition(".")[0] == "limen" for name in sys.modules)
 sys.exit(failed)
 """
+DELTA = "carry=gated_delta(h=1,d=3,c=4)"
 # softmax alone; with thoughts and a hidden layer; two hidden layers; Mamba-2 and softmax; Mamba-2 alone;
-# thoughts that are more than the answers may be; scores so low that half of them would show
+# thoughts that are more than the answers may be; scores so low that half of them would show; gated delta rule
+# and softmax, also with thoughts, and counted; linear attention
 SHAPES = [
     ("composition(m=3)", "stack", "LlamaForCausalLM: 81 inputs, 0 wrong"),
     ("composition(m=2,n1=2)", "stack(stack=F)", "LlamaForCausalLM: 4,096 inputs, 0 wrong"),
     ("dyck(n=4,k=2,D=2)", "two_softmax", "LlamaForCausalLM: 256 inputs, 0 wrong"),
     ("recall(n=2,V=4)", "convolution", "BambaForCausalLM: 384 inputs, 0 wrong"),
-    ("dyck(n=4,k=2,D=2)", "mamba2", "BambaForCausalLM: 256 inputs, 0 wrong"),
+    ("dyck(n=4,k=2,D=2)", "mamba2", "Mamba2ForCausalLM: 256 inputs, 0 wrong"),
     ("three_sum(n=2,M=3)", "chain_of_thought", "LlamaForCausalLM: 27 inputs, 0 wrong"),
     ("two_sum(n=3,M=6)", "trigonometry", "LlamaForCausalLM: 1,296 inputs, 0 wrong"),
+    ("composition(m=3)", f"stack(stack=LF,{DELTA})", "Qwen3NextForCausalLM: 81 inputs, 0 wrong"),
+    ("composition(m=2,n1=2)", f"stack(stack=FL,{DELTA})", "Qwen3NextForCausalLM: 4,096 inputs, 0 wrong"),
+    ("counting(n=4,S=4)", f"carry({DELTA})", "Qwen3NextForCausalLM: 4,096 inputs, 0 wrong"),
+    ("eva(n=4)", "linear", "Mamba2ForCausalLM: 1,024 inputs, 0 wrong"),
 ]
 
 
@@ -60,7 +66,7 @@ def asked(*folders: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_fresh_process_gets_every_answer_right_and_sees_a_wrong_one(tmp_path: Path) -> None:
-    chosen = [SHAPES[i] for i in (1, 3, 5)]
+    chosen = [SHAPES[i] for i in (1, 3, 4, 5, 7, 8, 10)]
     folders = [exported(tmp_path / str(i), task, by) for i, (task, by, _) in enumerate(chosen)]
     broken = tmp_path / "broken"
     shutil.copytree(folders[0], broken)
@@ -99,7 +105,7 @@ def test_the_next_tokens_logits_are_those_of_the_construction(task: str, by: str
     """Of every next place; all other tokens are below them."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    made = Ported.of(construct(Task.parse(task), by))
+    made = ported(construct(Task.parse(task), by))
     config = dict(made.config)
     theirs = AutoModelForCausalLM.from_config(AutoConfig.for_model(config.pop("model_type"), **config))
     theirs.load_state_dict(made.tensors())
@@ -128,8 +134,13 @@ def test_the_next_tokens_logits_are_those_of_the_construction(task: str, by: str
             r"softmax\(.*bidirectional=true\) as it is: its tokens see later ones",
         ),
         ("eva(n=4)", "hard", "hard attention takes one token alone, attention there is an average"),
-        ("eva(n=4)", "linear", "linear attention of this kind is in none of its models"),
-        ("dyck(n=4)", "gated_delta", "qwen3_next scales what each head reads to length 1"),
+        ("dyck(n=4)", "linear", "mamba2 has it with one head, φ = identity, no normaliser"),
+        ("dyck(n=4)", "gated_delta", "qwen3_next has it behind a convolution"),
+        (
+            "composition(m=3)",
+            "stack(stack=LF,carry=gated_delta(h=1,d=3))",
+            r"runs gated_delta\(h=1,d=2,d_k=1\) as it is",
+        ),
         ("sparse_average(n=2,q=1)", "polytope", "a step of it is Python code"),
         ("recall(n=2,V=5,q=2)", "softmax", "a checkpoint writes one answer, not 2"),
         ("eva(n=1000)", "softmax", "1,002,000 of them are too many: at most 65,536"),
@@ -137,7 +148,7 @@ def test_the_next_tokens_logits_are_those_of_the_construction(task: str, by: str
 )
 def test_what_has_no_such_model_is_refused_with_the_reason(task: str, by: str, why: str) -> None:
     with pytest.raises(BadInput, match=why) as refused:
-        Ported.of(construct(Task.parse(task), by))
+        ported(construct(Task.parse(task), by))
     assert len(str(refused.value).splitlines()) == 1
 
 

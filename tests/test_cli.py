@@ -28,7 +28,7 @@ TASKS = """eva index retrieval recall two_sum two_sum_any three_sum sparse_avera
 nearest_neighbor cgram counting is_tree composition facts khop"""
 MIXERS = """softmax hard window linear gated_linear mamba mamba2 delta gated_delta log_linear block_sparse
 top_k lstm relu_rnn masked_softmax conv_softmax kda retnet rwkv7 s4d mla gated_softmax
-unit_softmax nsa"""
+unit_softmax nsa dsa"""
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -60,11 +60,11 @@ def test_weights_are_argued_where_no_construction_is_built_of_a_mixer() -> None:
     mixers = {name: lookup("mixers", name, Mixer)() for name in {*ids("mixers")} - {*_SILENT, "hard"}}
     unbuilt = (name for name, mixer in mixers.items() if not mixer.is_softmax and carry_of(mixer) is None)
     assert sorted(unbuilt) == list(_ARGUED)
-    assert "argued, and not built, through s4d." in "\n".join(depth("s4d,softmax", 0)[1])
+    assert "argued, and not built, through s4d." in "\n".join(depth("softmax,s4d,softmax", 0)[1])
     assert depth("linear,hard", 0)[0]["argued"] == ["hard"] and "argued" in "\n".join(
         depth("linear,hard", 0)[1]
     )
-    for built in ("2*hard", "rwkv7,mla", "2*softmax,s4d"):
+    for built in ("2*hard", "rwkv7,mla", "2*softmax,s4d", "s4d,softmax"):
         assert "\n".join(depth(built, 0)[1]).count("Weights exist") == 1 and not depth(built, 0)[0]["argued"]
 
 
@@ -520,7 +520,7 @@ def _told(python: str, program: str) -> str | None:
 def test_another_python_certifies_the_same_length() -> None:
     """Any other one on the path that has the libraries; `make pythons` puts them there."""
     named = (which(f"python3.{minor}") for minor in range(11, 16) if minor != sys.version_info.minor)
-    others = [path for path in named if path and _told(path, "import flint, msgspec, numpy") is not None]
+    others = [path for path in named if path and _told(path, "import msgspec, numpy") is not None]
     assert others, "no other Python with the libraries is on the path"
     asked = f"smallest(Architecture.parse('{CHAOTIC}'), 3).n"
     imports = "from limen.theorems.composition_depth import *; from limen.core.architecture import *"

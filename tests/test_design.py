@@ -107,7 +107,7 @@ def test_sparse_attention_pays_for_what_it_reads(t: int) -> None:
         assert flops(sparse, t) == projections(sparse, WIDTH) + 2 * pair * (read + pooled)
     for top in TopK.examples():
         w = top.initial(WIDTH, torch.Generator().manual_seed(0), torch.float64)
-        chosen = int(top._chosen(w, x[-1:], x @ w["IK"]).sum())
+        chosen = int(top.chosen(w, x[-1:], x @ w["IK"]).sum())
         index = 2 * top.h_i * top.d_i * t
         mixed = 2 * top.h * (top.key_size + top.d) * chosen
         assert flops(top, t) == projections(top, WIDTH) + index + mixed

@@ -60,3 +60,16 @@ def test_chunks_take_gates_as_long_as_their_quotients_are_exact() -> None:
     g[1, 2, 9, 4] = -3
     G = g.cumsum(-2)
     assert moderate(G).sum() == 2 * 16 + 15 and moderate(G[:1]).all()
+
+
+def test_a_memory_that_only_its_gates_hold_down_has_gradients_behind_a_strong_one() -> None:
+    """Keys of squared size 18, erased at 0.9, make -15 of what is there; gates of e^-5 make it below 1."""
+    n = 64
+    q, k, v = (torch.full((n, size), x, requires_grad=True) for size, x in ((2, 1.0), (2, 3.0), (1, 1.0)))
+    g = torch.full((n, 2), -5.0)
+    g[2] = -50
+    parts = (q, k, v, torch.full((n, 1), 0.9), g)
+    ys = chunked(Tokens(*parts)), chunked(Tokens(*(part.double() for part in parts)))
+    y, expected = (torch.autograd.grad(y.sum(), (q, k, v)) for y in ys)
+    torch.testing.assert_close(y, expected, rtol=1e-4, atol=1e-4)
+    assert all(torch.isfinite(part).all() for part in expected)

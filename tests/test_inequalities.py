@@ -43,7 +43,8 @@ def drawn(draw: Draw) -> Iterator[tuple[str, Case]]:
 def in_blocks(draw: Draw) -> tuple[str, Case]:
     """A question to one of the theorems about one layer of blocks."""
     h, d, B, k, p = draw.whole(1, 3), draw.size(6), draw.size(8), draw.whole(1, 6), draw.one(1, 2, 4, 8, 16)
-    stack = Architecture.parse(f"block_sparse(h={h},d={d},B={B},k={k},p={p})")
+    kind = draw.one("block_sparse(", f"nsa(W={draw.size(5)},kv_heads={draw.one(1, h)},")
+    stack = Architecture.parse(f"{kind}h={h},d={d},B={B},k={k},p={p})")
     points = f"nearest_neighbor(n={draw.size(20)},D={draw.whole(2, 4)},g={draw.size(9)})"
     theorem, text = draw.one(("block_cut", draw.task()), ("block_labels", points))
     task = Task.parse(text)

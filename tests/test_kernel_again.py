@@ -62,7 +62,7 @@ def test_certificates_in_either_order_get_the_same_sentences() -> None:
     assert 50 < sum("/" in text for text in alone) < len(alone) - 20  # some are refused
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(3, 1024), (2047, 1)])
+@pytest.mark.parametrize(("columns", "rows"), [(7, 1024), (4095, 1)])
 def test_what_is_remembered_takes_less_than_100_megabytes(columns: int, rows: int) -> None:
     """The largest tables that are kept, no two of their numbers equal."""
     scores._best_again.cache_clear()

@@ -64,7 +64,7 @@ def test_the_kernel_accepts_what_the_theorems_say_and_no_bit_more() -> None:
     One exception is true: where the kernel counts rows that the producer rounds down, needs + 1 holds.
     """
     seen: Counter[str] = Counter()
-    for (case, said), _ in zip(drawn(16), range(CASES), strict=False):
+    for (case, said), _ in zip(drawn(18), range(CASES), strict=False):
         if case.sizes.get("t", 0) > case.task.cut and said.route == "average":
             continue  # a false ceiling: see below
         c = spelled(said)
@@ -315,6 +315,7 @@ def test_machines_need_all_their_bits() -> None:
         "conv_softmax",
         "hard",
         "top_k",
+        "dsa",
         "block_sparse",
         "nsa",
         "fetch",

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from limen_check.can import vectors
 from limen_check.can.rational import Rational
+from limen_check.can.vectors import Format, Vec
 
 _BINARY = st.builds(lambda n, e: Fraction(n) * Fraction(2) ** e, st.integers(), st.integers(-1100, 1100))
 _HUGE = st.builds(Fraction, st.integers(-(2**4000), 2**4000), st.integers(1, 2**4000))
@@ -95,3 +97,14 @@ def test_beside_floats_it_is_a_fraction(x: Fraction, y: float) -> None:
 def test_a_division_by_zero_raises() -> None:
     with pytest.raises(ZeroDivisionError):
         Rational(1) / Rational(0)
+
+
+def test_long_numbers_are_not_remembered() -> None:
+    """Exact errors grow with each layer: a file of thousands must not fill the memory of who checks many."""
+    f = Format.named("float64")
+    for bits, more in ((64, 1), (1 << 12, 0)):
+        before = vectors._alone.cache_info().currsize, vectors._rounded.cache_info().currsize
+        err = Rational(-1, (1 << bits) + 1), Rational(1, (1 << bits) + 3)
+        Vec({0: vectors.Form(Rational(1), {}, err)}, {}).times({0: {0: Rational(3)}}, f)
+        after = vectors._alone.cache_info().currsize, vectors._rounded.cache_info().currsize
+        assert after[0] - before[0] == more and after[1] - before[1] == more

@@ -9,16 +9,23 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from fixtures.cli import limen
 
+from limen.audits.loading import load
+from limen.audits.reading import audit
+from limen.audits.report import report
+from limen.audits.request import Request
 from limen.core.measurement import Outcome
 from limen.core.task import Tokens
 from limen.errors import BadInput
 from limen.training.experiment import Experiment, ExperimentCell, Finding
+from limen.training.fit import matrix_numbers
 from limen.training.judged import judged
 from limen.training.lesson import NOT_DUE, lesson_of
 from limen.training.local import local
 from limen.training.results import results
-from limen.training.run import _pupil, run
+from limen.training.run import _pupil, _shaped, run
+from limen.training.shaped import config
 from limen.training.spec import Spec
 from limen.training.start import frame_of, started
 from limen.training.sweep import sweep
@@ -242,3 +249,109 @@ def test_a_failure_counts_only_behind_its_gates() -> None:
 def test_what_is_no_language_model_is_refused(change: dict[str, object], told: str) -> None:
     with pytest.raises(BadInput, match=told):
         lesson_of(msgspec.structs.replace(SMALL, **change))
+
+
+SHAPES = {  # by model type: its stack, and the layers that `audit` reads in its config
+    "llama": ("softmax(h=2,d=8),softmax(h=2,d=8)", "FF"),
+    "mamba2": ("mamba2(h=4,d=8,s=4,c=5),mamba2(h=4,d=8,s=4,c=5)", "LL"),
+    "olmo_hybrid": ("gated_delta(h=2,d=8,c=5),softmax(h=2,d=8)", "LF"),
+    "qwen3_next": ("gated_softmax(h=2,d=8),gated_delta(h=2,d=8,c=5,d_k=4)", "FL"),
+}
+
+
+def theirs(model_type: str, /, **change: object) -> Spec:
+    told = {"model_type": model_type, "architecture": SHAPES[model_type][0], "width": 16}
+    return msgspec.structs.replace(SMALL, **(told | change))
+
+
+@pytest.mark.parametrize("task", SIZES)
+def test_a_plain_row_asks_each_kind_once_and_no_answer_before_the_longest_question(task: str) -> None:
+    """Behind the facts: all hops first, one hop last, then a chain of thought about another person."""
+    taught = words_of(theirs("llama", task=task))
+    L = taught.facts.composition.L
+    batch, weights = taught.batch(np.random.default_rng(6), 4, hard=True), taught.weights
+    trunk = taught.layout[0]
+    assert batch.due.tolist() == [i for i in range(batch.tokens.shape[1]) if i != trunk - 1]
+    assert (batch.labels[:, :-1] == batch.tokens[:, batch.due[:-1] + 1]).all()
+    assert batch.hops is not None
+    for row, label, hop in zip(batch.tokens, batch.labels, batch.hops, strict=True):
+        facts, asked = said(taught, row[:trunk]), said(taught, np.append(row[trunk:], label[-1]))
+        *plain, thought = re.findall(r"[^?]+ \? First .+|[^?]+ \? \w+", asked)
+        questions = [one.strip().rsplit(" ", 1) for one in plain]
+        assert len(questions) == 2 * L - 1
+        assert all(answered(facts, question) == answer for question, answer in questions)
+        words = [len(question.split()) for question, _ in questions]
+        assert words[0] == max(words) and questions[-1][0].startswith("Where was")
+        person = re.findall(r"where (\w+) was born", f"{questions[0][0]} | {thought}")
+        assert len(set(person)) == len(person) == 2
+        known = batch.due[hop[:, 0] != NOT_DUE]
+        assert [said(taught, row[at : at + 1]) for at in known] == ["?"] * (L - 1)
+        at_once = [answered(facts, f"Where was {person[0]} born ?")] * (L - 1)
+        assert [taught.vocabulary[i] for i in hop[hop[:, 0] != NOT_DUE, 0]] == at_once
+    heavy = weights > weights.min()
+    after = [taught.vocabulary[batch.tokens[0, at]] for at in batch.due[heavy]]
+    assert after[: 2 * L - 1] == ["?"] * (2 * L - 1) and after[2 * L - 1] == "First"
+    assert weights[heavy][: 2 * L - 1] == pytest.approx(0.5) and weights[~heavy].sum() == pytest.approx(0.2)
+
+
+@pytest.mark.hf
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model_type", SHAPES)
+def test_a_class_of_transformers_is_trained_as_its_config_is_audited(model_type: str, tmp_path: Path) -> None:
+    """The stack in the spec is the one that `audit` reads in the config; a run is repeated to the digit."""
+    spec = theirs(model_type, judged=6)
+    config(spec, 90).save_pretrained(tmp_path)
+    seen = audit(*load(str(tmp_path)), Request())
+    assert report(seen).strip == SHAPES[model_type][1]
+    numbers = [layer.state_numbers for layer in report(seen).layers if isinstance(layer.state_numbers, int)]
+    mixers = [part.mixer for layer in spec.read()[1].layers for part in layer.parts]
+    assert numbers == [n for n in map(matrix_numbers, mixers) if n is not None]
+    before, pupil = run(spec)
+    assert type(pupil.model).__name__.lower() == f"{model_type.replace('_', '')}forcausallm"
+    again, _ = run(spec)
+    assert again.curve == before.curve and again.measurement == before.measurement
+    assert run(theirs(model_type, seed=1, judged=6))[0].curve != before.curve
+
+
+@pytest.mark.hf
+@pytest.mark.filterwarnings("ignore")
+def test_a_class_of_transformers_is_asked_each_question_behind_the_facts_alone() -> None:
+    spec = theirs("qwen3_next")
+    pupil = _shaped(spec, lesson_of(spec))
+    assert isinstance(pupil, WordPupil)
+    told = pupil.words.texts(np.random.default_rng(7), 2, hard=True)
+    for branch, replies in zip(told.branches, pupil.replies(told), strict=True):
+        for text, question in np.ndindex(*replies.shape):
+            words = torch.as_tensor(np.append(told.trunk[text], branch[text, question, :-1]))
+            assert replies[text, question] == pupil.model(words[None]).logits[0, -1].argmax()
+    written = pupil.write(told, 3)
+    words = [*told.trunk[1], *told.branches[-1][1, 0, : pupil.words.layout[1][-1].question]]
+    for word in written[1, 0]:
+        words.append(int(pupil.model(torch.tensor([words])).logits[0, -1].argmax()))
+        assert words[-1] == word
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"model_type": "gpt5"}, "no model type named 'gpt5'"),
+        ({"architecture": FULL}, "llama has layers of softmax, none of conv_softmax"),
+        ({"dropout": 0.1}, "without curriculum, first and dropout"),
+        ({"words": False}, "taught words alone"),
+    ],
+)
+def test_a_stack_that_no_class_has_is_refused(change: dict[str, object], told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        theirs("llama", **change).checked()
+
+
+def test_without_transformers_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limen.training.shaped.find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=r"pip install 'limen\[hf\]'"):
+        theirs("llama").checked()
+
+
+def test_a_model_of_transformers_is_not_saved_as_one_of_ours(tmp_path: Path) -> None:
+    said = limen("train", "language_models", "--save", str(tmp_path / "model"))
+    assert said.returncode == 2 and "--save writes Limen's own models" in said.stderr
+    assert not (tmp_path / "model").exists()

@@ -187,6 +187,12 @@ def test_a_command_that_needs_more_says_what_to_install(
     assert not (tmp_path / "out").exists()
 
 
+def test_the_lattices_of_the_adversary_alone_ask_for_flint() -> None:
+    model = str(Path(__file__).parents[1] / "benchmarks/models/gated")
+    ((code, out, err),) = light(("fool", model, "eva(n=16)"), absent=("flint",))
+    assert (code, out, err) == (2, "", "limen: this needs the package flint: pip install 'limen[run]'\n")
+
+
 def test_certificates_of_both_sides_are_checked_without_torch_and_numpy(tmp_path: Path) -> None:
     for stack, kind in (("linear(h=1,d=4)", "bound"), ("softmax(h=1,d=16)", "fits")):
         path = tmp_path / kind / "certificate.json"

@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome, passes
+from limen.core.measurement import (
+    Measurement,
+    Outcome,
+    Reached,
+    Spread,
+    best_start,
+    by_start,
+    outcome,
+    passes,
+    reached,
+)
 
 RUN = Measurement(
     task="eva(n=4)",
@@ -54,6 +64,16 @@ def test_a_run_that_diverged_is_no_evidence() -> None:
     lost = replace(RUN, stop="diverged", accuracy=0.0)
     assert outcome([lost], [GOOD], 0.99) is Outcome.NO_STATEMENT
     assert outcome([replace(GOOD, stop="diverged")], [GOOD], 0.99) is Outcome.NO_STATEMENT
+
+
+def test_how_many_seeds_reached_the_threshold_is_said_where_not_all_did() -> None:
+    """Of the start from which the largest share did; one that diverged did not."""
+    two = reached([GOOD, replace(GOOD, seed=1), replace(RUN, seed=2)], 0.99)
+    assert two == Reached(2, 3) and two.some == " (2 of 3 seeds)"
+    planted = [replace(one, start="lookup") for one in (GOOD, replace(GOOD, seed=1))]
+    assert reached([GOOD, replace(RUN, seed=1), *planted], 0.99) == Reached(2, 2)
+    assert reached([GOOD, replace(GOOD, seed=1, stop="diverged")], 0.99) == Reached(1, 2)
+    assert not Reached(2, 2).some and not Reached(0, 3).some and not reached([RUN], 0.99).some
 
 
 def test_the_best_seen_along_the_way_is_shown_and_does_not_count() -> None:

@@ -8,6 +8,7 @@ from limen.core.catalogue import identifier, ids
 from limen.core.heads import Headed
 from limen.core.mixer import Mixer
 from limen.core.weights import random_weights
+from limen.mixers.dsa import Dsa
 from limen.mixers.mla import Mla
 
 WIDTH, N = 64, 16
@@ -31,6 +32,7 @@ STARTS = [
     "top_k(h=2,d=16)",
     "block_sparse(h=2,d=16)",
     "nsa(h=2,d=16)",
+    "dsa(h=2,d=16)",
     "linear(h=2,d=16)",
     "linear(h=2,d=16,phi=relu)",
     "linear(h=2,d=16,phi=exp)",
@@ -61,6 +63,7 @@ STEPS = {
     "hard": {"Q", "K"},
     "fetch": {"Q"},
     "top_k": {"IQ", "IK", "IW"},
+    "dsa": {"IQ", "IK", "IW"},
 }  # a choice is a step function: no gradient reaches it
 
 
@@ -96,7 +99,7 @@ def test_scores_begin_of_order_one(text: str) -> None:
     mixer = mixer_of(text)
     assert isinstance(mixer, Headed)
     w, x = start(mixer)
-    if isinstance(mixer, Mla):  # as if its keys were projected at once
+    if isinstance(mixer, Mla | Dsa):  # as if its keys were projected at once
         shared = w["R"].unsqueeze(-2).expand(-1, mixer.h, -1)
         w["K"] = torch.cat([torch.tensordot(w["C"], w["UK"], 1), shared], -1).flatten(-2)
     q = (x @ w["Q"]).unflatten(-1, (-1, mixer.key_size))[:, :, 0]

@@ -141,6 +141,55 @@ def test_nothing_but_codes_crosses_a_border(stack: str) -> None:
     assert (deaf - deaf[:1]).abs().max() < 1e-4  # rows of a matrix product differ in their last bits
 
 
+@pytest.mark.parametrize("name", ids("tasks"))
+def test_numbers_are_rounded_where_theorems_count_them(name: str) -> None:
+    """At the borders of the task's players: chains in English have as many as other chains."""
+    task = Task.parse(name)
+    ends = np.cumsum(lesson_for(task).players).tolist()
+    assert ends == [player.tokens.stop for player in task.players()] and ends[-1] == task.length
+    assert task.cut in ends, "what is read before the questions ends with a player"
+
+
+@pytest.mark.parametrize(
+    ("task", "stack", "options", "message"),
+    [
+        (
+            "composition(m=4,n1=2)",
+            "softmax(h=1,d=4,p=2)",
+            ("--thought",),
+            "leave out p, or thought and mixed",
+        ),
+        ("recall(n=8,V=16,q=8)", "delta(h=1,d=4,p=2)", ("--mixed",), "leave out p, or thought and mixed"),
+        ("dyck(n=8,k=2,D=2)", "lstm(d=4,p=2)", (), "answers are due before these: use --last"),
+        ("khop(n=8)", "softmax(h=1,d=4,p=2)", (), "answers are due before these"),
+        ("eva(n=4)", "softmax(h=1,d=4,bidirectional=true,p=2)", (), "no layer may see both ways"),
+        ("eva(n=4)", "linear(state_bits=9)", (), "bits alone are counted and not trained"),
+        (
+            "eva(n=4)",
+            "softmax(h=1,d=4)",
+            ("--thought", "--seeds", "0..1"),
+            "not taught with a chain of thought",
+        ),
+        ("eva(n=4)", "hard(h=1,d=4,p=2)", ("--rates", "1e-3,3e-3"), "p rounds states, and replies of"),
+        (
+            "eva(n=4)",
+            "linear",
+            ("--curriculum", "eva(n=8)", "--seeds", "0..1"),
+            "must be smaller sizes of the task",
+        ),
+        ("eva(n=4)", "linear", ("--cores", "2"), "--folder and --cores are for several runs"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_in_one_line(
+    task: str, stack: str, options: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    """Also where several runs were asked for: none of them is kept as a failure."""
+    folder = ("--folder", str(tmp_path / "runs")) if {"--seeds", "--rates"} & {*options} else ()
+    said = limen("train", task, stack, "--steps", "2", "--width", "8", "--hidden", "4", *options, *folder)
+    assert said.returncode == 2 and said.stdout == "" and not (tmp_path / "runs").exists()
+    assert said.stderr.count("\n") == 1 and message in said.stderr
+
+
 def replace_tokens(pupil: Pupil, tokens: np.ndarray) -> object:
     """A batch with one question behind each text."""
     batch = pupil.lesson.batch(np.random.default_rng(1), len(tokens), False)

@@ -8,6 +8,7 @@ import torch
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
+from inequalities.entropy import divergence
 from inequalities.states import lookup as lookup_of
 
 from limen.adversary.strategies.collisions import Collisions
@@ -25,7 +26,6 @@ from limen.model.files import digest
 from limen.model.model import Frame, Model
 from limen.model.predictor import Foreign
 from limen.model.target import Target
-from limen.theorems._lowest import divergence
 from limen.witness.collision import check_collision
 
 RECURRENT = ["streaming_state", "log_linear_state", "window_global"]

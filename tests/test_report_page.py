@@ -26,13 +26,15 @@ PANELS = (
     "conversation",
     "pair",
     "attention",
+    "fooled",
     "experiments",
     "pictures",
     "words",
 )
 # What ends right of the window, but for what can be scrolled.
 _CUT_OFF = """width => [...document.querySelectorAll("body *")].filter(
-    e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll,.tabs,.lines,.twin,.inputs,nav")
+    e => e.getBoundingClientRect().right > width + 1
+        && !e.closest(".scroll,.tabs,.lines,.twin,.inputs,.pictured,nav")
 ).map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 40))"""
 _SIZES = [
     ("desk", 1440, 900, "light"),
@@ -118,6 +120,8 @@ def test_a_panel_of_the_file_has_its_answer_and_fits_the_window(
         assert page.locator("#panel .command code").inner_text().startswith("limen ")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(_CUT_OFF, width) == [] and page.errors == []
+    tab = page.locator(f"#tab-{panel}").bounding_box()
+    assert tab["x"] >= 0 and tab["x"] + tab["width"] <= width, "its tab is in sight"
     page.screenshot(path=SCREENSHOTS / f"panel-{panel}-{width}.png", full_page=True)
     page.context.close()
 
@@ -190,9 +194,7 @@ def test_a_config_that_is_dropped_becomes_a_stack_and_a_certificate_is_checked(
 
 
 @pytest.mark.browser
-def test_a_panel_opened_by_its_tab_asks_first_and_every_choice_is_what_is_answered(
-    browser: Any, address: str
-) -> None:
+def test_a_panel_opened_by_its_tab_asks_first(browser: Any, address: str) -> None:
     page = opened(browser, address)
     for panel in (*PANELS, *reversed(PANELS)):  # from both neighbours
         page.click(f"#tab-{panel}")
@@ -208,6 +210,12 @@ def test_a_panel_opened_by_its_tab_asks_first_and_every_choice_is_what_is_answer
         assert panel in ("check", "words") or order[-1] == "command", (panel, order)
         assert page.evaluate("document.querySelectorAll('#panel > *').length") == 2, "a title and one root"
     assert "`" not in page.inner_text("#panel") and page.errors == []
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_every_choice_in_a_panel_is_what_is_answered(browser: Any, address: str) -> None:
+    page = opened(browser, address)
     page.click("#tab-audit")
     for engine in start()["engines"]:
         page.select_option("#panel [name=engine]", label=engine)
@@ -241,6 +249,18 @@ def test_a_panel_opened_by_its_tab_asks_first_and_every_choice_is_what_is_answer
         assert page.get_attribute("#panel .chart svg", "aria-label").endswith(f": {task}")
         assert page.locator("#panel .chart path").count() > 1 and page.input_value(chosen) == task
     assert page.errors == []
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_a_stack_of_a_design_is_put_on_the_first_screen(browser: Any, address: str) -> None:
+    page = opened(browser, f"{address}#panel=design")
+    page.wait_for_selector("#panel .command", timeout=120_000)
+    page.select_option("#panel select", index=1)
+    page.click("#panel button:text-is('Put it in B')")
+    stack = page.inner_text("#panel .acts code")
+    page.wait_for_selector(f".side.b[aria-busy='false'] .copy[title*='{stack}']", timeout=120_000)
+    assert page.input_value(".side.b .text") == stack and page.errors == []
     page.context.close()
 
 
@@ -324,6 +344,29 @@ def test_a_message_that_is_replayed_is_drawn_whole(browser: Any, address: str) -
         assert arc["x"] < middle < arc["x"] + arc["width"]
         assert bubble["y"] < arc["y"] + 5 and arc["y"] < bubble["y"] + bubble["height"]
     page.context.close()
+
+
+@pytest.mark.browser
+def test_a_notebook_draws_the_card_in_a_frame_that_fetches_nothing(browser: Any, tmp_path: Path) -> None:
+    import limen
+
+    made = tmp_path / "notebook.html"
+    made.write_text(f"<!doctype html>{limen.where('eva', '3*linear(h=8,d=64)')._repr_html_()}", "utf-8")
+    page = browser.new_page()
+    asked, errors = list[str](), list[str]()
+    page.on("request", lambda r: asked.append(r.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(made.as_uri())
+    card = page.frames[1]
+    card.wait_for_selector('body[data-ready="true"]')
+    assert card.inner_text(".word") == "CANNOT" and card.locator(".side").count() == 1
+    card.focus(".plot input[type=range]")
+    page.keyboard.press("ArrowLeft")
+    card.wait_for_selector('.word:text-is("OPEN")')
+    assert card.inner_text("h1") == "Can it look up one of 65,536 values?"
+    assert errors == [] and [url for url in asked if not url.startswith("data:")] == [made.as_uri()]
+    page.close()
 
 
 @pytest.mark.browser

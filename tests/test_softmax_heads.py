@@ -65,7 +65,7 @@ def test_keys_and_values_come_out_of_the_latent_bit_by_bit(name: str) -> None:
     x = precision.round(inputs(2, N))
     big, new = in_mla(mixer, w)
     c, keys = big.absorb(new, x).c, mixer.h * mixer.key_size
-    _, k, v = big._heads(new, x)
+    _, k, v = big.heads(new, x)
     latents = c[..., :keys], c[..., keys : keys + mixer.h * mixer.d]
     for part, held in zip((k, v), (split(latent, mixer.h) for latent in latents), strict=True):
         assert torch.equal(part[..., : mixer.h, :, : held.shape[-1]], held)

@@ -93,7 +93,7 @@ def test_the_sentence_of_a_bound_names_its_steps_and_its_free_sizes(tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize("mixer", ["conv_softmax", "block_sparse", "nsa", "top_k"])
+@pytest.mark.parametrize("mixer", ["conv_softmax", "block_sparse", "nsa", "top_k", "dsa"])
 def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> None:
     """`conv_softmax(reply_bits=R)` lost its convolution: a hop, and the state at each border."""
     said = "passes more than its replies to later tokens: give its sizes h, d, "
@@ -118,7 +118,7 @@ def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> N
 
 GATED = (
     "kda gated_delta delta gated_linear mamba mamba2 lstm relu_rnn log_linear top_k conv_softmax "
-    "block_sparse nsa retnet rwkv7 s4d mla"
+    "block_sparse nsa dsa retnet rwkv7 s4d mla"
 )
 
 

@@ -36,7 +36,9 @@ def selected(test: str, marks: list[str], by: Selection) -> bool:
 
 def test_every_check_is_in_one_tier(marks: dict[str, list[str]]) -> None:
     tiers = selections()
-    assert len(tiers) == 10  # quick, long, alone, coq, browser, pythons, portable, latex, harness, livepage
+    assert (
+        len(tiers) == 11
+    )  # quick, long, alone, coq, browser, pythons, portable, latex, harness, real, livepage
     times = {test: sum(selected(test, own, tier) for tier in tiers) for test, own in marks.items()}
     assert {test: n for test, n in times.items() if n != 1} == {}
 

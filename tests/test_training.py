@@ -49,10 +49,10 @@ def pupil_of(spec: Spec) -> Pupil:
 
 def test_an_easy_task_is_learned_and_a_run_is_repeated_to_the_last_bit() -> None:
     seen: list[Seen] = []
-    (first, model), (second, again) = run(EASY, seen.append), run(EASY)
+    (first, pupil), (second, again) = run(EASY, seen.append), run(EASY)
     assert first.measurement.accuracy > 0.98 and first.measurement.best >= first.measurement.accuracy
     assert msgspec.structs.replace(first, made=second.made) == second
-    assert all(torch.equal(w, again.weights[name]) for name, w in model.weights.items())
+    assert all(torch.equal(w, again.model.weights[name]) for name, w in pupil.model.weights.items())
     assert [s.step for s in seen] == [step for step, _, _ in first.curve] and seen[0].accuracy < 0.6
     assert first.measurement.chance < first.measurement.floor < 0.9 and first.measurement.state_bits is None
     other, _ = run(msgspec.structs.replace(EASY, seed=1, steps=5))
@@ -130,14 +130,12 @@ def test_a_chain_of_thought_is_judged_on_what_the_model_writes() -> None:
         every=50,
         judged=256,
     )
-    pupil = pupil_of(spec)
-    result, model = run(spec)
+    result, pupil = run(spec)
     assert result.measurement.accuracy > 0.95
-    pupil.model = model
     tokens = pupil.lesson.task.sample(np.random.default_rng(5), 50, True)[0]
     right = pupil.answers(tokens)
     with torch.no_grad():  # now it writes 0 whatever it read: the chain, and so the answer, is another one
-        model.weights["readout.u"][0] += 100
+        pupil.model.weights["readout.u"][0] += 100
     assert (pupil.answers(tokens) == 0).all() and not (right == 0).all()
 
 

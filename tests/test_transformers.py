@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from limen.laws.mixer import F64, WIDTH, generic, inputs
+from limen.mixers.dsa import Dsa
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_softmax import GatedSoftmax
 from limen.mixers.kda import Kda
@@ -144,22 +145,30 @@ Weights = dict[str, Tensor]
 
 
 def assert_same_attention(
-    mixer: Mla | GatedSoftmax, theirs: torch.nn.Module, named: Weights, w: Weights
+    mixer: Mla | GatedSoftmax | Dsa, theirs: torch.nn.Module, named: Weights, w: Weights
 ) -> None:
     """Outputs and gradients in float64; `named` are their weights, made of ours, and nothing is rotated."""
     for n in (1, 7, 33, 100):
         x, direction = inputs(2, n).requires_grad_(), inputs(2, n, seed=3)
         turns = torch.ones(1, n, 2, dtype=F64), torch.zeros(1, n, 2, dtype=F64)
         of_theirs = {f"{name}.weight": v.T for name, v in named.items()}
-        z, _ = torch.func.functional_call(theirs, of_theirs, (x, turns, None))
+        past = torch.ones(n, n, dtype=torch.bool).tril().expand(2, 1, n, n)
+        z, _ = torch.func.functional_call(
+            theirs, of_theirs, (x, turns, past if isinstance(mixer, Dsa) else None)
+        )
         for run in (mixer.mix, mixer.fast):
             y = run(w, x)
             torch.testing.assert_close(y, z, rtol=0, atol=1e-10)
             ours, its = (
-                torch.autograd.grad((out * direction).sum(), [x, *w.values()], retain_graph=True)
+                torch.autograd.grad(
+                    (out * direction).sum(), [x, *w.values()], retain_graph=True, allow_unused=True
+                )
                 for out in (y, z)
             )
-            for a, b in zip(ours, its, strict=True):
+            for name, a, b in zip(["x", *w], ours, its, strict=True):
+                if name in ("IQ", "IK", "IW"):  # whom they choose has no gradient
+                    assert a is None and b is None
+                    continue
                 torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
 
 
@@ -182,6 +191,38 @@ def test_mla_is_that_of_deepseek_v3(mixer: Mla) -> None:
         "kv_a_proj_with_mqa": torch.cat([w["C"], w["R"]], -1),
         "kv_b_proj": torch.cat([w["UK"], w["UV"]], -1).flatten(-2),  # of each head the key, then the value
         "o_proj": w["O"],
+    }
+    assert_same_attention(mixer, theirs, named, w)
+
+
+@pytest.mark.parametrize(
+    "mixer",
+    [Dsa(h=3, d=4, k=5, d_k=6, r=5, d_r=2, h_i=12, d_i=4), Dsa(h=2, d=4, k=40, h_i=12, d_i=6)],
+    ids=str,
+)
+def test_dsa_is_that_of_deepseek_v32(mixer: Dsa) -> None:
+    """Theirs reads some k tokens where scores are equal; with many index heads few are."""
+    from transformers import DeepseekV32Config
+    from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Attention
+
+    mla = mixer.mla
+    config = DeepseekV32Config(
+        hidden_size=WIDTH, num_attention_heads=mixer.h, num_key_value_heads=mixer.h, q_lora_rank=WIDTH,
+        kv_lora_rank=mla.latent, qk_rope_head_dim=mla.shared, qk_nope_head_dim=mla.own, v_head_dim=mixer.d,
+        index_n_heads=mixer.h_i, index_head_dim=mixer.d_i, index_topk=mixer.k, attn_implementation="sdpa",
+    )  # fmt: skip
+    theirs = DeepseekV32Attention(config, layer_idx=0).double()
+    theirs.kv_a_layernorm = theirs.q_a_layernorm = theirs.indexer.k_norm = torch.nn.Identity()
+    w = {name: part.requires_grad_() for name, part in generic(mixer).items()}
+    named = {
+        "q_a_proj": torch.eye(WIDTH, dtype=F64),
+        "q_b_proj": w["Q"] * mixer.key_size**0.5,
+        "kv_a_proj_with_mqa": torch.cat([w["C"], w["R"]], -1),
+        "kv_b_proj": torch.cat([w["UK"], w["UV"]], -1).flatten(-2),
+        "o_proj": w["O"],
+        "indexer.wq_b": w["IQ"] * mixer.d_i**0.5,
+        "indexer.wk": w["IK"],
+        "indexer.weights_proj": w["IW"] * mixer.h_i**0.5,
     }
     assert_same_attention(mixer, theirs, named, w)
 

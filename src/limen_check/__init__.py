@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from limen_check.files import OTHERS, Malformed, Refused, Stopped, claimed, model, read_json
 from limen_check.record import entered, recorded
 
-RUN = ("run", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")  # not here
+RUN = ("run", "accuracy", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")
 ALONE = ("bound", "exact_bound", "exact_ceiling", "table_bound", "machine")  # about no weights
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from inequalities.bits import power_bits
 from inequalities.cuts import sets_bits, supports_bits, with_one_more
 from inequalities.two_sum import alone
 from limen.core.architecture import P, Part
-from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.tasks.cgram import Cgram
 from limen.tasks.composition import Composition
 from limen.tasks.counting import Counting
@@ -34,11 +35,11 @@ class WholeBlocks(NamedTuple):
 
 def inequality(case: Case) -> Sides | NoStatement:
     """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows; search: by bisection, ≥ log₂ #fooling set."""
-    part = sparse_layer(case)
+    part = sparse_layer(case, *((Nsa,) if case.route == "search" else ()))
     if isinstance(part, NoStatement):
         return part
     mixer = part.mixer
-    assert isinstance(mixer, BlockSparse)
+    assert isinstance(mixer, BlockSparse | Nsa)
     h, d, p = mixer.h, mixer.d, P if part.p is None else part.p
     if case.route == "search":
         family = pairs(case.task, mixer.B)
@@ -46,6 +47,9 @@ def inequality(case: Case) -> Sides | NoStatement:
             return family
         asks = next(s for s in range(mixer.k + 1) if 2**s > mixer.k)
         place = next(s for s in range(family.blocks + 1) if 2**s > family.blocks)
+        if isinstance(mixer, Nsa):  # his maxima and normalisers; her messages, tokens of blocks, the window
+            sums = 2 * h * p + 3 * h * (d + 2) * p
+            return Sides(needs=family.bits, has=sums + mixer.kv_sets * asks * (p + place + 1))
         return Sides(needs=family.bits, has=h * (2 * (d + 2) * p + asks * (p + place + 1)))
     family = rows(case.task, mixer.B, case.sizes.get("k"))
     if isinstance(family, NoStatement):
@@ -54,12 +58,12 @@ def inequality(case: Case) -> Sides | NoStatement:
     return Sides(needs=family.bits, has=h * ((d + 2) * p + opened))
 
 
-def sparse_layer(case: Case) -> Part | NoStatement:
-    """One layer of block-sparse attention, and nothing else."""
+def sparse_layer(case: Case, *others: type[Nsa]) -> Part | NoStatement:
+    """One layer of block-sparse attention, or of the others, and nothing else."""
     if case.steps:
         return NoStatement("chain of thought asks again and again, with queries that Alice does not know")
     layers = case.architecture.layers
-    part = alone(layers[0], BlockSparse) if len(layers) == 1 else None
+    part = alone(layers[0], BlockSparse, *others) if len(layers) == 1 else None
     if part is None:
         return NoStatement(
             "it is about one layer of block_sparse alone, with its sizes given", elsewhere=True

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
+from inequalities.bits import log2, log2_binomial, power_bits
 from inequalities.entropy import highest
 from inequalities.two_sum import OTHER, alone
 from limen.core.architecture import P
-from limen.core.bits import log2, log2_binomial, power_bits
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.tasks.two_sum import TwoSum
 from limen.theorems import Accuracy, Case, Sides
 
@@ -79,11 +80,11 @@ def inequality(case: Case) -> Sides | Accuracy | NoStatement:
 def _blocks(case: Case) -> SparseLayers | NoStatement:
     if not isinstance(case.task, TwoSum) or case.steps or case.sizes:
         return OTHER
-    parts = [alone(layer, BlockSparse) for layer in case.architecture.layers]
-    mixers = [part.mixer for part in parts if part is not None and isinstance(part.mixer, BlockSparse)]
+    parts = [alone(layer, BlockSparse, Nsa) for layer in case.architecture.layers]
+    mixers = [part.mixer for part in parts if part and isinstance(part.mixer, BlockSparse | Nsa)]
     if not mixers or len(mixers) < len(parts) or len({mixer.B for mixer in mixers}) > 1:
         return NoStatement(
-            "it is about layers of block_sparse alone, of one block size, with their sizes given"
+            "it is about layers of block_sparse or nsa alone, of one block size, with their sizes given"
         )
     B = mixers[0].B
     p = [P if part is None or part.p is None else part.p for part in parts]
@@ -91,9 +92,22 @@ def _blocks(case: Case) -> SparseLayers | NoStatement:
         B,
         case.task.M,
         *divmod(case.task.n, B),
-        tuple(m.h * m.k for m in mixers),
-        tuple(m.h * (m.key_size + m.d) * bits for m, bits in zip(mixers, p, strict=True)),
+        tuple(map(_opened, mixers)),
+        tuple(_sets(m) * (m.key_size + m.d) * bits for m, bits in zip(mixers, p, strict=True)),
     )
+
+
+def _sets(mixer: BlockSparse | Nsa) -> int:
+    """The keys and values of a message."""
+    return mixer.h if isinstance(mixer, BlockSparse) else mixer.kv_sets
+
+
+def _opened(mixer: BlockSparse | Nsa) -> int:
+    """Of nsa, counted: the first block, and those before a block that its first token reads."""
+    if isinstance(mixer, BlockSparse):
+        return mixer.h * mixer.k
+    near = {(mixer.B * mixer.W - i) // mixer.B for i in range(mixer.W)} - {mixer.W}  # from place B·W on
+    return mixer.kv_sets * mixer.k + len(near | {mixer.W - 1}) + 1
 
 
 def _positions(blocks: SparseLayers) -> Sides | NoStatement:

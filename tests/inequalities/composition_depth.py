@@ -12,10 +12,10 @@ from math import prod
 
 from flint import arb, ctx, fmpz
 
+from inequalities.bits import ceil_bits, power_bits
 from inequalities.cover import covers
 from inequalities.sharp import SHARP
 from inequalities.stages import Stage, by_stages
-from limen.core.bits import ceil_bits, power_bits
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain

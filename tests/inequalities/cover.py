@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flint import ctx
 
-from limen.core.bits import log2, log2_binomial
+from inequalities.bits import log2, log2_binomial
 
 _SMALL = 128  # bits of N up to which C(N,k) is taken as it is
 

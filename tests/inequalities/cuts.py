@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
+from inequalities.bits import ceil_bits, log2, log2_binomial, power_bits
 from limen.core.architecture import P, Part
-from limen.core.bits import ceil_bits, log2, log2_binomial, power_bits
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.mixers.gated_softmax import GatedSoftmax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inequalities.bits import power_bits
 from inequalities.cuts import (
     Family,
     message_bits,
@@ -12,7 +13,6 @@ from inequalities.cuts import (
     supports_bits,
     with_one_more,
 )
-from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement

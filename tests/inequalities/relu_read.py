@@ -7,11 +7,11 @@ from math import comb
 
 from flint import arb, ctx, fmpz
 
+from inequalities.bits import log2
 from inequalities.linear_read import inequality as linear_read
 from inequalities.linear_read import numbers_after
 from inequalities.states import lookup
 from limen.core.architecture import AffineEnd, Architecture
-from limen.core.bits import log2
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
 from limen.tasks.facts import chain

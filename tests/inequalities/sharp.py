@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
+from inequalities.bits import log2, power_bits
 from inequalities.cover import covers
 from inequalities.entropy import highest, total_variation
 from limen.core.architecture import Architecture, Layer
-from limen.core.bits import log2, power_bits
 from limen.core.graph import most_bits
 from limen.core.theorem import NoStatement
 from limen.errors import BadInput

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from inequalities.bits import power_bits
 from inequalities.cuts import Family, SoftmaxHeads, one_layer, query_bits
-from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from inequalities.bits import power_bits
 from inequalities.states import rows_unknown
 from limen.core.architecture import Architecture, Part
-from limen.core.bits import power_bits
 from limen.core.theorem import NoStatement
 from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.window import Window

@@ -8,10 +8,10 @@ In both y = Σ_i weight_i v_i, so they are drawn alike.
 
 from __future__ import annotations
 
-from limen.adversary.report import Look
 from limen.adversary.strategies.exact.layer import heads_on
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
+from limen.core.fooled_input import Look
 from limen.core.task import Tokens
 from limen.core.tensors import torch
 from limen.model.model import Model, Place, at_once

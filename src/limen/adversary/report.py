@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from limen.core.fooled_input import Confused, Look
 from limen.core.report import Report
 
 CLAIMS = ("wrong_answer", "same_answer", "state_collision")  # that may be asked for
@@ -20,25 +21,6 @@ class Effort(msgspec.Struct, frozen=True):
     seconds: float
     found: bool
     why: str | None
-
-
-class Confused(msgspec.Struct, frozen=True):
-    """One input as people read it, with the right answer and the model's."""
-
-    text: str
-    tokens: tuple[int, ...]
-    right: str
-    given: str
-    drawn: bool | None  # whether the sampler can draw it, with this question; None: not known
-
-
-class Look(msgspec.Struct, frozen=True):
-    """One head's weight for each position as seen from the last token: its output is Σ weight·value."""
-
-    layer: int
-    head: int
-    mixer: str
-    weights: tuple[float, ...]
 
 
 def kept(report: FoolReport) -> bytes:

@@ -15,7 +15,7 @@ import msgspec
 
 from limen.adversary.failure_rate import upper_95
 from limen.adversary.head_weights import head_weights
-from limen.adversary.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
+from limen.adversary.report import CLAIMS, EVERYWHERE, Effort, FoolReport
 from limen.adversary.resume import keep, resume
 from limen.adversary.shrink import neighbour, pulls, shrunk
 from limen.adversary.strategies.block_lattice import BlockLattice
@@ -36,6 +36,7 @@ from limen.adversary.strategies.score_order import ScoreOrder
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
+from limen.core.fooled_input import Confused, FooledInput
 from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task, Tokens
 from limen.core.tensors import torch
@@ -229,6 +230,13 @@ def report(attack: Fooled) -> FoolReport:
         notes=tuple(_notes(target)),
         means=MEANS[claim],
         seconds=round(time.perf_counter() - attack.begun, 2),
+    )
+
+
+def seen(target: Target, witness: WrongAnswer) -> FooledInput:
+    """What is drawn of a wrong answer, from a few runs of the model."""
+    return FooledInput(
+        _shown(target, witness), pulls(target, witness), head_weights(target, np.array(witness.tokens))
     )
 
 

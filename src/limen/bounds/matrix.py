@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from flint import nmod_mat
-
 from limen.core.arrays import NDArray, np
 from limen.core.task import Answers, Task, Tokens
 from limen.model import exhaustive
 
 NOT_ALLOWED = -1
-PRIME = 2**61 - 1
+PRIME = 2**23 - 15
+_PANEL = 64  # columns eliminated at a time: 64·PRIME² < 2^52, so that products of floats are exact
 MOST_ENTRIES = 2**21  # of a matrix whose rank or fooling sets are asked for, equal rows and columns left out
 MOST_PREFIXES = 2**12  # different rows among which pairwise distinguishable ones are looked for
 
@@ -89,7 +88,32 @@ def rank(A: Entries) -> int | None:
     A = _essential(A)
     if A.size > MOST_ENTRIES or (A == NOT_ALLOWED).any():
         return None
-    return int(nmod_mat(len(A), A.shape[1], A.ravel().tolist(), PRIME).rank())
+    return _rank(A if len(A) >= A.shape[1] else A.T)
+
+
+def _rank(A: NDArray[np.int32]) -> int:
+    """The rank modulo PRIME by Gauss's elimination, a panel of columns at a time: A = L·U, and U has it."""
+    M, done = A.astype(np.int64) % PRIME, 0
+    for first in range(0, M.shape[1], _PANEL):
+        left, width = M[done:], min(_PANEL, M.shape[1] - first)
+        L, k = np.zeros((len(left), width), dtype=np.int64), 0
+        for j in range(first, first + width):
+            pivots = np.flatnonzero(left[k:, j])
+            if not len(pivots):
+                continue
+            swap = [k, k + pivots[0]]
+            left[swap], L[swap] = left[swap[::-1]], L[swap[::-1]]
+            L[k + 1 :, k] = left[k + 1 :, j] * pow(int(left[k, j]), -1, PRIME) % PRIME
+            rest = slice(j, first + width)
+            left[k + 1 :, rest] = (left[k + 1 :, rest] - L[k + 1 :, k : k + 1] * left[k, rest]) % PRIME
+            k += 1
+        beyond = left[:, first + width :]
+        for i in range(1, k):
+            beyond[i] = (beyond[i] - L[i, :i] @ beyond[:i]) % PRIME
+        taken = L[k:, :k].astype(np.float64) @ beyond[:k].astype(np.float64)
+        beyond[k:] = (beyond[k:] - taken.astype(np.int64)) % PRIME
+        done += k
+    return done
 
 
 def fooling_set(A: Entries, value: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

@@ -1,6 +1,6 @@
-r"""A construction's layers in the terms of transformers: heads, a Mamba-2 block, a hidden layer.
+r"""A construction's layers in the terms of transformers: heads, a recurrence, a hidden layer.
 
-Three things differ, and each is undone without an approximation:
+Three things differ in every model, and each is undone without an approximation:
 
 * RMS norms.  A column of the stream always holds c = 2^k, so large that all others together are below half
   a unit in the last place of c².  The norm then divides by c/√(columns), a power of two if the number of
@@ -14,11 +14,14 @@ Three things differ, and each is undone without an approximation:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from limen.checkpoints.places import Places
 from limen.core.construction import Construction
 from limen.core.tensors import torch
 from limen.errors import BadInput
+from limen.mixers.gated_delta import GatedDelta
+from limen.mixers.linear import Linear
 from limen.mixers.mamba2 import Mamba2
 from limen.mixers.softmax import Softmax
 from limen.model.local import Local, Mlp
@@ -26,8 +29,13 @@ from limen.model.model import Model, Place
 
 _WHY = {
     "hard": "hard attention takes one token alone, attention there is an average",
-    "gated_delta": "qwen3_next scales what each head reads to length 1, and these weights need its size",
-    "linear": "linear attention of this kind is in none of its models",
+    "gated_delta": (
+        "qwen3_next has it behind a convolution (c > 1) and scales what a head reads to one length, which is "
+        "undone for keys of size 1, β = 1 and a memory that does not fade"
+    ),
+    "linear": (
+        "mamba2 has it with one head, φ = identity, no normaliser, in the first layer, on whole numbers ≥ 0"
+    ),
     "window": "these places are counted by the window",
 }
 Weights = Mapping[str, "torch.Tensor"]
@@ -62,15 +70,48 @@ class Recurrence:
 
 
 @dataclass(frozen=True)
+class DeltaHeads:
+    """Heads with the gated delta rule whose every read is one value as it was written, or 0."""
+
+    mixer: GatedDelta
+    weights: Weights
+
+    def values(self, bounds: torch.Tensor) -> torch.Tensor:
+        """What no entry of a value exceeds where no column does: |SiLU(z)| ≤ |z|."""
+        taps = self.weights["conv"].abs().sum(0)[-self.mixer.h * self.mixer.d :]
+        return taps * (bounds @ self.weights["V"].abs())
+
+
+@dataclass(frozen=True)
+class WholeSum:
+    """One head of linear attention on whole numbers that are not negative: Σ_j ⟨q,k_j⟩v_j, at most `most`."""
+
+    mixer: Linear
+    weights: Weights
+    most: torch.Tensor
+
+    @classmethod
+    def of(cls, mixer: Linear, w: Weights, tokens: torch.Tensor, n: int) -> WholeSum | None:
+        """For texts of n such tokens, (count, width); None if it is not of this kind."""
+        q, k, v = (tokens @ w[name] for name in "QKV")
+        whole = all(bool((part >= 0).all() and (part == part.round()).all()) for part in (q, k, v))
+        if mixer.h > 1 or mixer.normalise or mixer.phi.name != "identity" or not whole:
+            return None
+        return cls(mixer, w, n * (q @ k.T).max() * v.amax(0))
+
+
+@dataclass(frozen=True)
 class ShapedLayer:
     """One layer: heads or a recurrence, then a hidden layer; what is missing adds nothing."""
 
     heads: tuple[Head, ...] = ()
     recurrence: Recurrence | None = None
+    delta: DeltaHeads | None = None
+    sum: WholeSum | None = None
     hidden: HiddenLayer | None = None
 
 
-def blocks(construction: Construction, model: Model) -> tuple[list[ShapedLayer], int]:
+def blocks(construction: Construction, model: Model, places: Places) -> tuple[list[ShapedLayer], int]:
     """The layers, and how many columns beside the model's own they write to.
 
     A function with two hidden layers takes two layers: the first writes its units into further columns, the
@@ -79,33 +120,57 @@ def blocks(construction: Construction, model: Model) -> tuple[list[ShapedLayer],
     made: list[ShapedLayer] = []
     further = 0
     for i in range(len(model.frame.architecture.layers)):
-        mixed = _mixed(construction, model.places(i))
+        mixed = _mixed(
+            construction, model.places(i), None if i else (vectors(model, places), len(places.ids))
+        )
         local, width = model.frame.local(i), model.frame.width
         if isinstance(local, Mlp) and local.hidden2 is not None:
             first, second = _twice(model.parts[f"{i}.local"], width)
             further = max(further, local.hidden)
-            made += [ShapedLayer(mixed.heads, mixed.recurrence, first), ShapedLayer(hidden=second)]
+            made += [replace(mixed, hidden=first), ShapedLayer(hidden=second)]
         else:
             once = None if local is None else _hidden(construction, local, model.parts[f"{i}.local"])
-            made.append(ShapedLayer(mixed.heads, mixed.recurrence, once))
+            made.append(replace(mixed, hidden=once))
     return made, further
 
 
-def _mixed(construction: Construction, places: list[Place]) -> ShapedLayer:
-    """The mixers of a layer; raises if transformers has no model with them."""
+def vectors(model: Model, places: Places) -> torch.Tensor:
+    """The construction's vector of each token: (vocabulary, width); that of the answer is never read."""
+    rows = []
+    for place, ids in enumerate(places.ids[:-1]):
+        rows.append(model.embedded(torch.tensor(ids)[:, None], place)[:, 0])
+    return torch.cat([*rows, rows[0].new_zeros(places.answers, model.frame.width)])
+
+
+def _mixed(
+    construction: Construction, places: list[Place], read: tuple[torch.Tensor, int] | None
+) -> ShapedLayer:
+    """The mixers of a layer; raises if transformers has no model with them.  `read`: where the layer reads
+    tokens as they are embedded, these and how many a text has.
+    """
     heads: list[Head] = []
-    recurrences = []
+    others: list[ShapedLayer] = []
     for place in places:
         mixer = place.mixer
         if isinstance(mixer, Softmax) and not mixer.bidirectional:
             heads += _heads(mixer, place.weights)
         elif isinstance(mixer, Mamba2):
-            recurrences.append(Recurrence(mixer, place.weights))
+            others.append(ShapedLayer(recurrence=Recurrence(mixer, place.weights)))
+        elif isinstance(mixer, GatedDelta) and _one_value(mixer, place.weights):
+            others.append(ShapedLayer(delta=DeltaHeads(mixer, place.weights)))
+        elif isinstance(mixer, Linear) and read and (one := WholeSum.of(mixer, place.weights, *read)):
+            others.append(ShapedLayer(sum=one))
         else:
             raise _none(construction, str(mixer), "its tokens see later ones" if mixer.sees_future else "")
-    if len(recurrences) > 1 or (recurrences and heads):
+    if len(others) > 1 or (others and heads):
         raise _none(construction, " | ".join(str(place.mixer) for place in places), "side by side")
-    return ShapedLayer(tuple(heads), recurrences[0] if recurrences else None)
+    return others[0] if others else ShapedLayer(tuple(heads))
+
+
+def _one_value(mixer: GatedDelta, w: Weights) -> bool:
+    """Whether a write replaces all that a head holds and nothing fades: one key, β = 1 and α = 1."""
+    whole = not w["B"].any() and bool((w["b"].sigmoid().float() == 1).all())
+    return mixer.c > 1 and mixer.key_size == 1 and whole and bool((w["A"].exp() == 0).all())
 
 
 def _none(construction: Construction, mixer: str, why: str) -> BadInput:

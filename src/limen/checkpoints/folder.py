@@ -10,6 +10,7 @@ from typing import Any
 
 from limen import __version__
 from limen.checkpoints.checkpoint import Ported
+from limen.checkpoints.shapes import ported
 from limen.core.construction import Construction
 from limen.core.quantities import plural
 from limen.core.report import Report
@@ -42,14 +43,11 @@ A token is an id at a place: `3:5` is id 5 at place 3. A text has {length}; then
 |---|---|
 {columns}
 
-The norms, the scale of the scores and rope change nothing: one column holds {c:.0f} = 2^{k}, so that every
-norm divides by a constant, which its weights give back; W_Q holds √(head_dim); rope is scaled by 2^100.
-{act}
+One column holds {c:.0f} = 2^{k}, so that every norm divides by a constant, which its weights give back.
+{notes}
 So in float32 the layers compute what the construction says, up to rounding. In 16-bit formats nothing is
 promised.
 """
-_RELU = "The hidden layers are ReLU(gate)·up with up = 1."
-_SILU = "The hidden layers are SiLU(2^20·z)/2^20, which is ReLU(z) to 3·10^-7."
 
 
 class CheckpointReport(Report, frozen=True, kw_only=True, tag="limen/export/1"):
@@ -77,7 +75,7 @@ class CheckpointReport(Report, frozen=True, kw_only=True, tag="limen/export/1"):
 def exported(construction: Construction, folder: Path, seed: int) -> CheckpointReport:
     """Writes the folder, whole or not at all; what has no such shape is refused before."""
     construction.task.drawable()
-    made = Ported.of(construction)
+    made = ported(construction)
     config = made.config
     ready_folder(folder)
     refuse_foreign(folder, CONFIG, CONFIG, "model.safetensors", "tokenizer.json", "check.py", "README.md")
@@ -91,8 +89,8 @@ def exported(construction: Construction, folder: Path, seed: int) -> CheckpointR
         construction=str(construction),
         model_class=config["architectures"][0],
         layers=config["num_hidden_layers"],
-        heads=made.heads,
-        head_dim=made.head_dim,
+        heads=made.shown[0],
+        head_dim=made.shown[1],
         columns=made.hidden_size,
         vocabulary=config["vocab_size"],
         steps=construction.steps,
@@ -152,7 +150,9 @@ def _readme(made: Ported, lines: list[dict[str, str]], every: bool) -> str:
         kind=made.kind,
         cls=made.config["architectures"][0],
         version=__version__,
-        inputs=f"{'all' if every else 'half of them hard,'} {plural(len(lines), 'input')}",
+        inputs=f"all {plural(len(lines), 'input')}"
+        if every
+        else f"{len(lines):,} inputs, half of them hard,",
         text=lines[0]["text"],
         answer=lines[0]["answer"],
         length=plural(made.places.length, "token"),
@@ -160,7 +160,7 @@ def _readme(made: Ported, lines: list[dict[str, str]], every: bool) -> str:
         columns="\n".join(rows),
         c=made.c,
         k=made.c.hex().rpartition("p")[2].lstrip("+"),
-        act=_SILU if made.recurrent else _RELU,
+        notes=made.notes,
     )
 
 

@@ -13,7 +13,7 @@ import click
 from limen import __version__
 from limen.commands._command import Command, Tell, load
 from limen.commands._found import OLD, every, find, is_group, names, schema_of, summary
-from limen.errors import unknown
+from limen.errors import BadInput, unknown
 from limen.files.printable import printable, printable_json
 
 if TYPE_CHECKING:
@@ -276,12 +276,15 @@ def _run(known: Command, **values: Any) -> int:
         load(known.picture.ready)(drawing, *several)
     told: list[str] = []
     result = known.answer(values, _telling(told, silent=as_json or form is not None))
-    if drawing is not None and (draw := known.shown(result.report).picture):
+    draw = known.shown(result.report).picture
+    if drawing is not None and draw:
         load(known.picture.save)(drawing, load(draw)(result.report))
     if as_json:
         click.echo(printable_json(result.to_json()))
     else:
         _print(known, result.report, form, told)
+    if drawing is not None and not draw:
+        raise BadInput(f"{known.picture.flag}: nothing of this answer is drawn")
     return result.exit_code
 
 

@@ -14,7 +14,7 @@ from limen.page.start import alone
 if TYPE_CHECKING:
     from limen.commands.where import WhereReport
 
-_HIGH = 900  # pixels of the frame
+_HIGH = 780  # pixels of the frame
 _POWERS = {2**k for k in range(4, 27)}  # the sizes of the slider
 _FIRST = 2**17  # where the slider stands, unless another size was asked for
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from limen.commands._command import Shown, command
 from limen.commands._words import PathLike
 from limen.core.certificate import (
+    AccuracyReached,
     Bound,
     Collision,
     CorrectEverywhere,
@@ -33,17 +34,19 @@ from limen.core.certificate import (
     WrongAnswer,
     decode,
 )
+from limen.core.fooled_input import FooledInput
 from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, Files, told
 from limen.core.kernel import check as kernel
 from limen.core.option import Argument, Option
 from limen.core.quantities import thought
 from limen.core.report import Report
+from limen.core.task import Task
 from limen.errors import BadInput
 from limen.files.folder import content_of
 from limen.files.missing import advice
 from limen.files.paths import is_file, is_folder
 from limen.files.strict_json import read_object
-from limen.model.files import HEADER, WEIGHTS, digest_of
+from limen.model.files import HEADER, WEIGHTS, digest_of, model_of
 from limen.model.model import Model
 from limen.model.opening import CONFIG, opened, own_precision
 from limen.witness.collision import check_collision, check_state_collision
@@ -70,6 +73,7 @@ class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     reason: str
     rules: tuple[str, ...] | UnsetType = UNSET  # with -v: that the kernel's derivation entered
     files: dict[str, int] | UnsetType = UNSET  # with -v: of the kernel, that it rests on, and their lines
+    seen: FooledInput | UnsetType = UNSET  # with -v: of a wrong answer, the input and what matters in it
 
     @property
     def word(self) -> str:
@@ -120,6 +124,7 @@ class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
             "limen.commands.check:CheckReport",
             "limen.render.check:lines_of",
             html="limen.render.notebook:checked",
+            page="limen.render.check:page_of",
         ),
         Shown("limen.commands.check:FolderReport", "limen.render.check:folder_lines"),
     ),
@@ -134,7 +139,8 @@ def check(
         Option("The model: a folder, or file.py:factory. Default: the certificate's folder.", local=True),
     ] = None,
     verbose: Annotated[
-        bool, Option("Name the kernel's rules, files and lines behind each answer.", short="-v")
+        bool,
+        Option("Name the kernel's rules, files and lines behind each answer; draw a wrong one.", short="-v"),
     ] = False,
 ) -> CheckReport | FolderReport:
     """If the certificate is about a run, the task and the model are run again. The exit code is 1 if it does
@@ -211,6 +217,8 @@ def _sent(sent: Mapping[str, Any], verbose: bool) -> CheckReport:
     decoded = decode(content)
     if files is not None and isinstance(decoded, Solves | CorrectEverywhere):
         same_digest(decoded.weights, digest_of(*files))
+    elif files is not None and isinstance(decoded, Tried):
+        return _run(decoded, model_of(*files), None, verbose)
     elif not isinstance(decoded, Bound | ExactBound | ExactCeiling | TableBound | Machine):
         kind = _kind(decoded)
         raise BadInput(f"a certificate of the kind {kind} is about a model: run limen check beside its files")
@@ -253,7 +261,6 @@ def _checked(path: Path, model: Path | str | None, verbose: bool) -> CheckReport
         return _proof_checked(path)
     content = _content(path)
     certificate = decode(content)
-    kind = _kind(certificate)
     if isinstance(certificate, Proof):
         files = None
         if isinstance(certificate, Solves | CorrectEverywhere):
@@ -261,10 +268,33 @@ def _checked(path: Path, model: Path | str | None, verbose: bool) -> CheckReport
             if files is not None:
                 same_digest(certificate.weights, digest_of(*files))
         return _derived(certificate, content, files, verbose)
-    seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
+    folder = path.parent if model is None else Path(model)
+    opened_model = _beside(path) if model is None else opened(str(model))
+    return _run(certificate, opened_model, folder, verbose)
+
+
+def _run(certificate: Tried, model: object, folder: Path | None, verbose: bool) -> CheckReport:
+    """What a run of the model says; of a wrong answer that it gives again, also what is drawn of it."""
+    again = _run_again(certificate, model, folder)
+    seen: FooledInput | UnsetType = UNSET
+    if verbose and again.reason is None and isinstance(certificate, WrongAnswer) and not certificate.steps:
+        seen = _seen(certificate, model)
     return CheckReport(
-        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.summary
+        valid=again.reason is None,
+        robust=again.robust,
+        kind=_kind(certificate),
+        reason=again.reason or again.summary,
+        seen=seen,
     )
+
+
+def _seen(wrong: WrongAnswer, model: object) -> FooledInput:
+    from limen.adversary.schedule import seen
+    from limen.model.run import runnable
+    from limen.model.target import Target
+
+    precision = runnable(wrong.precision) if isinstance(model, Model) else None
+    return seen(Target(Task.parse(wrong.task), model, precision), wrong)
 
 
 def _beside(path: Path) -> object:
@@ -318,8 +348,11 @@ def _other(path: Path) -> str | None:
     return f"{OTHERS[schema]}, no certificate" if isinstance(schema, str) and schema in OTHERS else None
 
 
-def _run_again(certificate: Tried, model: object) -> Recheck:
-    """Why it does not hold (None if it does), whether in every run, and what it says."""
+def _run_again(certificate: Tried, model: object, folder: Path | None) -> Recheck:
+    """Why it does not hold (None if it does), whether in every run, and what it says.
+
+    In the model's folder, if it has one, may be codes, by which it rounds numbers.
+    """
     task = certificate.task
     match certificate:
         case WrongAnswer() as c:
@@ -332,6 +365,13 @@ def _run_again(certificate: Tried, model: object) -> Recheck:
         case Collision() as c:
             claim = f"{task}: two inputs with different right answers get the same output"
             return _collided(check_collision(c, model), claim, c.arithmetic, model)
+        case AccuracyReached() as c:
+            from limen.training.certified import CODES, check_accuracy  # loaded for it alone
+
+            codes = None
+            if folder is not None and is_file(folder / CODES):
+                codes = _content(folder / CODES, MOST_WEIGHTS)
+            return check_accuracy(c, model, codes)
         case Run() | Transcript() as c:
             if not isinstance(model, Model):
                 raise BadInput("this certificate is about a Limen model: give its folder with --model")

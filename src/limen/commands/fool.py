@@ -16,6 +16,7 @@ from limen.commands._command import Shown, Tell, command
 from limen.commands._words import PathLike, Seed, Task, note_own, task_of
 from limen.core import quantities
 from limen.core.option import Argument, Option
+from limen.errors import BadInput
 
 if TYPE_CHECKING:
     from limen.adversary.report import FoolReport
@@ -27,19 +28,33 @@ else:
     Predictor = SamplerLike = str
 
 
+def _shipped() -> tuple[str, ...]:
+    from limen.adversary.saved import shipped
+
+    return shipped()
+
+
 @command(
     example='limen fool benchmarks/models/gated "eva(n=16)" --budget 10s',
     answers=(
         Shown(
             "limen.adversary.report:FoolReport",
             "limen.render.fool:lines_of",
+            html="limen.render.notebook:fooled",
             picture="limen.render.fool:fool_picture",
+            page="limen.render.fool:page_of",
         ),
     ),
 )
 def fool(
     model: Annotated[
-        Predictor, Argument("A folder saved by Limen or by transformers, or FILE.py:FACTORY.", local=True)
+        Predictor,
+        Argument(
+            "A folder saved by Limen or by transformers, or FILE.py:FACTORY; or a report that is shipped: "
+            "gated, linear_affine, log_linear or mamba2.",
+            local=True,
+            shipped=_shipped,
+        ),
     ],
     task: Task,
     budget: Annotated[
@@ -73,6 +88,8 @@ def fool(
     length) and returns logits, or its answers alone; and the sampler a function (rng, count) -> tokens, whose
     `support(tokens)`, if it has one, tells which inputs it can draw.
     """
+    if isinstance(model, str) and model in _shipped() and not Path(model).exists():  # no torch is loaded
+        return _known(model, str(task_of(task)), claim, arithmetic, out, resume, sampler)
     from limen.adversary.schedule import fool, report
     from limen.model.opening import opened
     from limen.model.run import runnable
@@ -90,6 +107,18 @@ def fool(
     told = progress() if tell else progress(watched=False)
     answer = report(fool(target, budget, claim, name, told, kept))
     return answer if file is None or answer.certificate is None else _saved(answer, file, str(task), name)
+
+
+def _known(model: str, task: str, *options: object) -> FoolReport:
+    """A report that is shipped, as it was made."""
+    from limen.adversary.saved import report_about
+
+    if any(one is not None for one in options):
+        raise BadInput(
+            f"{model}: a report that is there is shown as it is: --claim, --arithmetic, --out, --resume and "
+            "--sampler are for a model"
+        )
+    return report_about(model, task)
 
 
 def _ready(out: Path | None, resume: Path | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,9 @@ from limen.core.option import Option
 from limen.core.quantities import plural
 from limen.core.report import Report
 from limen.errors import unknown
+
+if TYPE_CHECKING:
+    from limen.decisions.depths import HopCounts
 
 _LEARNED = 0.05  # error up to which a published run counts as having learned
 _BITS = 16  # of a number of a state, in what is proved
@@ -133,11 +136,11 @@ def _number(figure: OutsideFigure) -> float:
     return float(figure.value)
 
 
-def _depth(stack: str) -> Any:
+def _chains(stack: str) -> HopCounts:
     from limen.core.architecture import Architecture
-    from limen.decisions.depths import depth
+    from limen.decisions.depths import hops_of
 
-    return depth(Architecture.parse(stack), far=False)
+    return hops_of(Architecture.parse(stack))
 
 
 def _ratio(setting: str) -> str:
@@ -149,7 +152,7 @@ def _ratio(setting: str) -> str:
 
 
 def _perplexity(rows: Sequence[OutsideFigure]) -> OutsideJudgement:
-    hops = {row.setting: _depth(_ratio(row.setting)).hops for row in rows}
+    hops = {row.setting: _chains(_ratio(row.setting)).hops for row in rows}
     deepest = max(rows, key=lambda row: hops[row.setting])
     best = min(rows, key=_number)
     ours = {setting: f"{plural(count, 'hop')} in one pass" for setting, count in hops.items()}
@@ -174,7 +177,7 @@ def _equal_depth(
             row.setting: next((s for begin, s in stacks.items() if row.setting.startswith(begin)), None)
             for row in rows
         }
-        hops = {setting: _depth(stack).hops for setting, stack in known.items() if stack}
+        hops = {setting: _chains(stack).hops for setting, stack in known.items() if stack}
         alike = [row for row in rows if row.setting in hops and hops[row.setting] == min(hops.values())]
         values = [_number(row) for row in alike]
         return OutsideJudgement(
@@ -266,7 +269,7 @@ def _can_is_not_learned(rows: Sequence[OutsideFigure]) -> OutsideJudgement:
 
 
 def _renamed(rows: Sequence[OutsideFigure]) -> OutsideJudgement:
-    known = {row.setting: _depth(f"{row.setting.split()[0]}*softmax").plain_hops for row in rows}
+    known = {row.setting: _chains(f"{row.setting.split()[0]}*softmax").plain for row in rows}
     beyond = [row.setting for row in rows if _number(row) > known[row.setting]]
     ours = {setting: f"weights for {hops} plain hops are known" for setting, hops in known.items()}
     if beyond:
@@ -285,7 +288,7 @@ def _induction(rows: Sequence[OutsideFigure]) -> OutsideJudgement:
         hops, depth = map(int, re.findall(r"\d+", row.setting))
         if _number(row) <= _LEARNED:
             best[depth] = max(best.get(depth, 0), hops)
-    known = {depth: _depth(f"{depth}*softmax").plain_hops for depth in best}
+    known = {depth: _chains(f"{depth}*softmax").plain for depth in best}
     beyond = [depth for depth in best if best[depth] > known[depth]]
     pairs = ", ".join(f"{best[depth]} of {known[depth]} at depth {depth}" for depth in sorted(best))
     ours = {
@@ -316,7 +319,7 @@ def _log_linear(rows: Sequence[OutsideFigure]) -> OutsideJudgement:
 
 
 def _few_full(rows: Sequence[OutsideFigure]) -> OutsideJudgement:
-    hybrid, full = _depth("10*(7*linear,softmax)").hops, _depth("80*softmax").hops
+    hybrid, full = _chains("10*(7*linear,softmax)").hops, _chains("80*softmax").hops
     return OutsideJudgement(
         "silent",  # how many hops their tasks ask for is not published
         f"A stack with ten full layers of eighty chains {hybrid} hops in one pass, one of eighty full layers "

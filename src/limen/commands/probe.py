@@ -139,13 +139,25 @@ def probe(
     from limen.files.folder import ready_file, ready_folder
     from limen.probes.saved import is_saved, read_report, write_report
 
+    set_apart = {
+        "--task": bool(tasks),
+        "--hops": tuple(hops) != (1, 2, 3),
+        "--no-thinking": not thinking,
+        "--window": window != 32,
+        "--sinks": sinks != 4,
+    }
     if is_saved(model):  # no torch is loaded
-        if tasks or n or save is not None or budget is not None or (contexts, seed) != (20, 0):
+        changed = [bool(n), save is not None, budget is not None, (contexts, seed) != (20, 0)]
+        if any(changed) or any(set_apart.values()) or (device, dtype) != ("cpu", "float32"):
             raise BadInput(
-                f"{model}: results that are there are shown as they are: --task, --n, --contexts, --seed, "
-                "--budget and --save are for a model"
+                f"{model}: results that are there are shown as they are: options of asking are for a model"
             )
         return read_report(model, layers)
+    others = ("--task", "--hops", "--no-thinking") if layers else ("--window", "--sinks")
+    if given := [name for name in others if set_apart[name]]:
+        raise BadInput(f"{given[0]} {'does not go with' if layers else 'goes with'} --layers")
+    if save is not None and Path(save).suffix != ".json":
+        raise BadInput(f"{save}: results are saved as a .json file")
     from limen.probes.asking import SIZES, Probe, asks, probed
     from limen.probes.layers import LayerProbe, probed_layers
     from limen.probes.opening import opened

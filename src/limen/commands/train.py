@@ -17,6 +17,7 @@ from limen.errors import BadInput
 from limen.files.printable import printable
 
 if TYPE_CHECKING:
+    from limen.training.pupil import Pupil
     from limen.training.reports import GridReport, TrainReport
     from limen.training.spec import Spec
 
@@ -249,6 +250,10 @@ def train(
     name = what if what in ids("experiments") else None
     model, drawing = (None if path is None else Path(path) for path in (save, curve))
     if seeds is None and rates is None:
+        if folder is not None or cores is not None:
+            raise BadInput(
+                "--folder and --cores are for several runs: give --seeds or --rates, or --save for a model"
+            )
         return _trained(spec, name, model, drawing, tell is not None)
     _one_of_each(seeds is not None and seed != 0, rates is not None and rate is not None, model)
     specs = _grid(spec, seeds, rates)
@@ -301,12 +306,15 @@ def _gridded(
     from limen.training.local import local
     from limen.training.reports import grid_report
     from limen.training.results import ended, results
+    from limen.training.run import rehearsed
     from limen.training.sweep import due, sweep
 
     if curve is not None:
         picture_ready(curve)
     specs[0].checked()
     missing = due(specs, folder, retry=True)
+    if missing:
+        rehearsed(missing[0])
     if watched and missing:
         sys.stderr.write(printable(told(batches(missing, cores), cores)) + "\n")
     looks, deliver = looks_line(watched), ended_line(len(missing), watched)
@@ -323,25 +331,54 @@ def _trained(
     spec: Spec, name: str | None, folder: Path | None, curve: Path | None, watched: bool
 ) -> TrainReport:
     """The measurement; the model goes into a folder that other commands take, the curve into a file."""
-    from limen.model.files import ready, save
+    from limen.model.files import ready
     from limen.render.svg import picture_ready
     from limen.render.train import steps_bar
+    from limen.training.certified import CERTIFICATE
     from limen.training.reports import train_report
     from limen.training.run import run
 
+    if folder is not None and spec.model_type is not None:
+        raise BadInput(f"--save writes Limen's own models, and this is {spec.model_type} of transformers")
+    certificate = None
     if folder is not None:
-        ready(folder)
+        ready(folder, CERTIFICATE)
     if curve is not None:
         picture_ready(curve)
     spec.checked()
     with steps_bar(spec.steps + spec.first_steps, watched) as watch:
-        result, model = run(spec, watch)
+        result, pupil = run(spec, watch)
     if folder is not None:
-        save(model, folder)
-        again = "other commands refuse it; hand the model in as file.py:factory"
-        note_own(folder, model.frame.architecture.sized, again)
+        certificate = _saved(pupil, folder)
     if curve is not None:
         from limen.render.plots import curves, picture
 
         picture(curves([result]), curve)
-    return train_report(result, name, folder)
+    return train_report(result, name, folder, certificate)
+
+
+def _saved(pupil: Pupil, folder: Path) -> Path | None:
+    """Writes the model with a certificate of what it reaches, and the codes of the numbers that it rounds.
+
+    None is written about entries of one's own, which no check would run, nor about a model of words, whose
+    inputs are texts and not those of the task.
+    """
+    from limen.core.certificate import encode
+    from limen.files import own
+    from limen.model.files import save
+    from limen.training.certified import CERTIFICATE, CODES, certified
+
+    text = pupil.model.frame.architecture.sized
+    if pupil.spec.words or own.named(f"{pupil.spec.task} {text}"):
+        save(pupil.model, folder)
+        note_own(folder, text, "other commands refuse it; hand the model in as file.py:factory")
+        return None
+    certificate, codes = certified(pupil)
+    kept = [] if codes is None else [(CODES, codes)]
+    save(pupil.model, folder, *kept, (CERTIFICATE, encode(certificate)))
+    if codes is not None:
+        only = "limen check rounds by them, all other commands run these weights without rounding"
+        sys.stderr.write(
+            printable(f"note: {folder / CODES} holds the codes of rounded numbers; {only}") + "\n"
+        )
+    return folder / CERTIFICATE

@@ -28,10 +28,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
-from flint import arb
-
 from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff
+from limen.core.balls import Ball, ball
 from limen.core.columns import Columns
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision
@@ -80,7 +79,7 @@ class Additive(ABC):
         """Writes the weights of layer `layer`; the column `one` is 1 in every token."""
 
     @abstractmethod
-    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
+    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> Ball:
         """How far a sum of size at most `top` may be off, relative to it, over n tokens."""
 
     def text(self, heads: int) -> str:
@@ -144,10 +143,10 @@ class AnchoredMemory(Additive):
             w[f"{layer}.0.V"][source, d + i] = 1
             w[f"{layer}.0.O"][d + i, target] = 1
 
-    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
+    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> Ball:
         """None where A + n is rounded to A and all numbers are whole."""
         exact = 4 * n < A * r.u and n * r.acc < 1
-        return arb(0) if exact else n / arb(A) + 4 * (r.u + r.sums(n))
+        return ball(0) if exact else n / ball(A) + 4 * (r.u + r.sums(n))
 
 
 @dataclass(frozen=True)
@@ -167,8 +166,8 @@ class GatedLinearMemory(Additive):
         _values(V, want, 1, -1)
         _out(O, want, 1)
 
-    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
-        return arb(0) if n * r.acc < 1 else arb("inf")
+    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> Ball:
+        return ball(0) if n * r.acc < 1 else ball(math.inf)
 
 
 def lasting(w: Weights, at: str) -> None:
@@ -203,11 +202,11 @@ class AdditiveDelta(Additive):
         _values(V, want, plus, minus)
         _out(O, want, (1 + math.exp(-SMALL)) / value)
 
-    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
+    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> Ball:
         """In bfloat16 β·Σ is exact; else β of it is lost and it is rounded at every token."""
         if precision.name == "bfloat16" and n * r.acc < 1:
-            return arb(0)
-        return n * (16 * arb(2) ** -33 + 2 * top * r.u + arb(2) ** -50) + 8 * r.u
+            return ball(0)
+        return n * (16 * ball(2) ** -33 + 2 * top * r.u + ball(2) ** -50) + 8 * r.u
 
 
 @dataclass(frozen=True)
@@ -248,11 +247,11 @@ class AdditiveMamba2(Additive):
         )  # of one summand, beside the reference
         _out(part["O"], want, 1 / shown / 2**a)
 
-    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
+    def error(self, precision: Float, r: Roundoff, n: int, top: int) -> Ball:
         """Sums are exact where the two values of SiLU are; the norm is a power of two, up to 2^-48."""
         if precision.name == "bfloat16" and n * r.acc < 1:
-            return arb(0)
-        return n * (top * r.u + arb(2) ** -44) + 8 * r.u + arb(2) ** -48
+            return ball(0)
+        return n * (top * r.u + ball(2) ** -44) + 8 * r.u + ball(2) ** -48
 
 
 def machine(precision: Precision) -> Float | None:

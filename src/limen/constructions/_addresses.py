@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import accumulate, count
 
-from flint import fmpz
-
 from limen.constructions._fields import CodedPart, Of, RowTable, signs, table
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
@@ -43,7 +41,6 @@ class Words(ABC):
         """The word of (value // div) modulo N; modulo 2^k in binary."""
 
 
-@dataclass(frozen=True)
 class BinaryWords(Words):
     """The address in binary, 0 as -1: k = ⌈log₂N⌉, as short as can be; neighbours differ in one sign."""
 
@@ -124,7 +121,7 @@ class ResidueAddresses:
     def primes(self) -> tuple[int, ...]:
         primes = [2]
         while math.prod(primes) < self.N:
-            primes.append(next(p for p in count(primes[-1] + 1) if fmpz(p).is_prime()))
+            primes.append(next(p for p in count(primes[-1] + 1) if all(p % q for q in primes)))
         return tuple(primes)
 
     @property

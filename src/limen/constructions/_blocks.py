@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flint import arb
-
 from limen.constructions._addresses import BinaryWords
 from limen.constructions._features import sizes_of
 from limen.constructions._fields import bits, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, roundoff, stray
-from limen.constructions._margins import certified, holds, in_balls
+from limen.constructions._margins import certified, holds
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.architecture import Architecture
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -79,13 +78,12 @@ class BlockLookup(Programmed):
             readout="answer",
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         k, n, c = self.words.k, min(self.task.length, (self.k + 1) * self.B), contrast(self.task.n)
         r = roundoff(precision, c * k)
         if r is None or not holds(precision, k, 1):
             return None
-        off = stray(n - 1, 2 * c, arb(0)) + stray(1, c * k, arb(0))
+        off = stray(n - 1, 2 * c, ball(0)) + stray(1, c * k, ball(0))
         return certified(digits_margin(blur(off, n, r), bits_for(self.task.answers), r))
 
 

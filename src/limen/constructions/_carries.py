@@ -15,6 +15,8 @@ all other tokens write nothing and, where nobody but the reader may be disturbed
     log_linear       as what it is over; every λ = softplus(32) = 32
     window, masked_softmax     the reader looks at the token before it
     relu_rnn         (1 + T)/2 is added at the writer; -4 wipes it where it is not wanted
+    s4d              poles i2^-60 add up all that was written, digits as above; whoever is later adds -96, and
+                     GELU shows it 0.  None but the writer may hold anything: only before the first softmax
     lstm             forget gate 1, input gate at the writer, output gate at the reader
 """
 
@@ -23,9 +25,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import NamedTuple
-
-from flint import arb
+from typing import ClassVar, NamedTuple
 
 from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2, lasting
 from limen.constructions._features import SHUT
@@ -33,6 +33,7 @@ from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff
 from limen.constructions._weights import identity
 from limen.core.architecture import Architecture
+from limen.core.balls import Ball, ball
 from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
 from limen.core.weights import Array, Weights
@@ -50,6 +51,7 @@ from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.relu_rnn import ReluRnn
 from limen.mixers.retnet import Retnet
 from limen.mixers.rwkv7 import Rwkv7
+from limen.mixers.s4d import S4d
 from limen.mixers.window import Window
 
 _LOUD = 2.0**15  # of a key in taylor's feature map
@@ -83,6 +85,9 @@ class Carry(ABC):
 
     mixer: Mixer
 
+    adds: ClassVar[bool] = False
+    """Whether it reads the sum of all tokens so far: then none but the writer may hold anything."""
+
     @abstractmethod
     def fitted(self, D: int, later: int) -> Carry | None:
         """The same for D signs and so many later tokens; None if the mixer is too small."""
@@ -91,9 +96,9 @@ class Carry(ABC):
     def write(self, w: Weights, trip: Trip) -> None:
         """Writes the weights, under their short names."""
 
-    def error(self, n: int, r: Roundoff) -> arb:
+    def error(self, n: int, r: Roundoff) -> Ball:
         """How far from a sign the reader's is."""
-        return arb(0)
+        return ball(0)
 
     @staticmethod
     def named(text: str) -> Carry:
@@ -146,8 +151,8 @@ class LinearCarry(Carry):
             w["K"][trip.reader, 1] = w["Q"][list(trip.later), 1] = _LOUD
         _pass(w, trip, 2 / _LOUD**4 if phi == "taylor" and not normalise else 1)
 
-    def error(self, n: int, r: Roundoff) -> arb:
-        return n * arb(2) ** -58 + 6 * (r.u + r.sums(n)) if self.mixer.phi.name == "taylor" else arb(0)
+    def error(self, n: int, r: Roundoff) -> Ball:
+        return n * ball(2) ** -58 + 6 * (r.u + r.sums(n)) if self.mixer.phi.name == "taylor" else ball(0)
 
 
 @dataclass(frozen=True)
@@ -178,13 +183,13 @@ class RetnetCarry(Carry):
         w["K"][trip.writer, 0] = w["Q"][trip.reader, 0] = 1
         _pass(w, trip, 32 / 31)
 
-    def error(self, n: int, r: Roundoff) -> arb:
+    def error(self, n: int, r: Roundoff) -> Ball:
         """31/32 is read with 2^-14 of it, of which few digits see nothing; times 32/31, rounded, it is 1.
 
         With t digits 32/31 is k/2^{t-1}, and 31k is 2^{t+4} - 1, -2, -4, -8 or +15: the product is within
         half a digit of 1.
         """
-        return arb(0) if arb(2) ** -13 < r.u else arb(2) ** -13 + 8 * r.u
+        return ball(0) if ball(2) ** -13 < r.u else ball(2) ** -13 + 8 * r.u
 
 
 def _digits(V: Array, trip: Trip, constant: int) -> None:
@@ -222,9 +227,9 @@ class DeltaCarry(Carry):
         _digits(w["V"], trip, trip.D)
         _signs(w["O"], trip, trip.D, OPEN)
 
-    def error(self, n: int, r: Roundoff) -> arb:
+    def error(self, n: int, r: Roundoff) -> Ball:
         """unit(32) is 1 - 5e-10."""
-        return arb(2) ** -28 + 4 * r.u if r.u < arb(2) ** -30 else arb(0)
+        return ball(2) ** -28 + 4 * r.u if r.u < ball(2) ** -30 else ball(0)
 
 
 @dataclass(frozen=True)
@@ -262,8 +267,8 @@ class Mamba2Carry(Carry):
             w["O"], trip, trip.D, OPEN**4 * 2**a / REFERENCE
         )  # step, both ports, digit; the gate is everywhere
 
-    def error(self, n: int, r: Roundoff) -> arb:
-        return 8 * r.u + arb(2) ** -40 if r.u < arb(2) ** -30 else arb(0)
+    def error(self, n: int, r: Roundoff) -> Ball:
+        return 8 * r.u + ball(2) ** -40 if r.u < ball(2) ** -30 else ball(0)
 
 
 @dataclass(frozen=True)
@@ -287,8 +292,8 @@ class LogLinearCarry(Carry):
             w["b"][:] = 200
         _pass(w, trip, 1 / OPEN if delta else 1 / OPEN**2)  # λ, and the step
 
-    def error(self, n: int, r: Roundoff) -> arb:
-        return arb(2) ** -28 + 4 * r.u if r.u < arb(2) ** -30 else arb(0)
+    def error(self, n: int, r: Roundoff) -> Ball:
+        return ball(2) ** -28 + 4 * r.u if r.u < ball(2) ** -30 else ball(0)
 
 
 @dataclass(frozen=True)
@@ -310,8 +315,8 @@ class WindowCarry(Carry):
             w["Q"][list(trip.later), 1], w["K"][trip.reader, 1] = OPEN, 1
         _pass(w, trip)
 
-    def error(self, n: int, r: Roundoff) -> arb:
-        off = blur(stray(n, int(OPEN), arb(0)), n, r)
+    def error(self, n: int, r: Roundoff) -> Ball:
+        off = blur(stray(n, int(OPEN), ball(0)), n, r)
         return off + (4 * r.u if 2 * off > r.u else 0)
 
 
@@ -340,6 +345,31 @@ class ReluRnnCarry(Carry):
 
 
 @dataclass(frozen=True)
+class S4dCarry(Carry):
+    """A constant channel beside the digits, as behind a convolution."""
+
+    mixer: S4d
+
+    adds = True
+
+    def fitted(self, D: int, later: int) -> Carry | None:
+        return S4dCarry(replace(self.mixer, d=D + 1)) if self.mixer.d > D else None
+
+    def write(self, w: Weights, trip: Trip) -> None:
+        _digits(w["X"], trip, trip.D)
+        w["X"][list(trip.later)] = -3 * OPEN
+        w["A_re"][:], w["A_im"][:], w["C_re"][:, 0] = -_ALIKE, 2.0**-60, 1 / 2
+        _signs(w["O"], trip, trip.D, OPEN)
+
+    def error(self, n: int, r: Roundoff) -> Ball:
+        """A sum of 32 errs by 2^-10, and so does its GELU; a sign is 2/32 of one less 1/32 of another.
+
+        Of 1 that is less than half a digit, where digits are few.
+        """
+        return ball(0) if ball(2) ** -13 < r.u else ball(2) ** -13 + 8 * r.u
+
+
+@dataclass(frozen=True)
 class LstmCarry(Carry):
     mixer: Lstm
 
@@ -354,8 +384,8 @@ class LstmCarry(Carry):
         identity(U, trip.held, slice(new.start, new.start + trip.D), 20)
         identity(w["O"], slice(0, trip.D), trip.out, 1 / math.tanh(1))
 
-    def error(self, n: int, r: Roundoff) -> arb:
-        return 8 * r.u + arb(2) ** -50
+    def error(self, n: int, r: Roundoff) -> Ball:
+        return 8 * r.u + ball(2) ** -50
 
 
 _KINDS: tuple[tuple[type[Mixer] | tuple[type[Mixer], ...], type[Carry]], ...] = (
@@ -369,6 +399,7 @@ _KINDS: tuple[tuple[type[Mixer] | tuple[type[Mixer], ...], type[Carry]], ...] = 
     ((Window, MaskedSoftmax), WindowCarry),
     (ReluRnn, ReluRnnCarry),
     (Lstm, LstmCarry),
+    (S4d, S4dCarry),
 )
 
 

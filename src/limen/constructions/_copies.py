@@ -10,10 +10,9 @@ c grows with log n, so that all others vanish beside 1 for every n (`vanishing` 
 
 from __future__ import annotations
 
-from flint import arb
-
 from limen.constructions._lookup import vanishing
 from limen.constructions._margins import Roundoff, certified
+from limen.core.balls import ball
 
 
 def share_margin(n: int, e: int, r: Roundoff) -> float | None:
@@ -21,9 +20,9 @@ def share_margin(n: int, e: int, r: Roundoff) -> float | None:
 
     The share is one weight: at most four operations inside, then rounded at most twice.
     """
-    if not (n + e) * r.acc <= 1 or not 8 * n * arb(-vanishing(n)).exp() < r.acc:
+    if not (n + e) * r.acc <= 1 or not 8 * n * ball(-vanishing(n)).exp() < r.acc:
         return None
     share, threshold = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1, r.u
-    more = arb(n + e) - arb(1) / 2
-    apart = (arb(1) / 2 - threshold * (n + e) - share * more) / (more * (n + e))
+    more = ball(n + e) - ball(1) / 2
+    apart = (ball(1) / 2 - threshold * (n + e) - share * more) / (more * (n + e))
     return certified(2 * apart * (1 - r.u) * (1 - r.acc))

@@ -14,13 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import CodedPart, table
 from limen.constructions._margins import Roundoff
 from limen.constructions._program import Factors, Match
 from limen.constructions._weights import bits_for
 from limen.core.arrays import np
+from limen.core.balls import Ball, ball
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Array
 from limen.errors import BadInput
@@ -90,17 +89,17 @@ class Cosines:
         """(P, 1): what each binary digit of a pair's number costs."""
         return np.asarray(-self.ε * 2.0 ** np.arange(bits_for(self.task.n)))[:, None]
 
-    def off(self, gap: float, precision: Precision, r: Roundoff) -> arb | None:
+    def off(self, gap: float, precision: Precision, r: Roundoff) -> Ball | None:
         """The weight off the nearest point, relative to it; the others' cosines are equal or `gap` less."""
         n, D, P = self.task.n, self.task.D, bits_for(self.task.n)
         if isinstance(precision, Float) and 2 * FAR * self.c1 > precision.largest:
             return None
-        c1, ε = arb(self.c1), arb(self.ε)
-        ahead = arb(gap) - ε * (n - 1)
+        c1, ε = ball(self.c1), ball(self.ε)
+        ahead = ball(gap) - ε * (n - 1)
         if not self.apart and ε < ahead:
             ahead = ε
         # coordinates are rounded, after a root and a quotient in float64; Σ|q_d·v_d| ≤ 1; keys add up ε·i
-        table = (1 + r.u + arb(2) ** -52) ** 2
+        table = (1 + r.u + ball(2) ** -52) ** 2
         score = (1 + r.u) * (1 + r.sums(D + 1 if self.apart else D + 1 + P))
         noise = c1 * (table * score - 1 + ε * n * (score**2 - 1))
         if not noise < c1 * ahead / 2:

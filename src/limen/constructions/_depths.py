@@ -27,12 +27,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 
-from flint import arb
-
-from limen.constructions._margins import Roundoff, certified, in_balls, lower, retrieved
+from limen.constructions._margins import Roundoff, certified, lower, retrieved
 from limen.constructions._net import Net
 from limen.constructions._weights import DIGITS, bits_for, digits
 from limen.core.arrays import np
+from limen.core.balls import Ball, ball
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
@@ -222,20 +221,19 @@ class SoftmaxDyck(Construction):
         K[at["last"]], K[at["first"]] = 0, BLANK
         V[at["last"]], V[at["first"]], V[at["closed1"]] = 0, -1, 1
 
-    def latest(self, r: Roundoff) -> arb | None:
+    def latest(self, r: Roundoff) -> Ball | None:
         """How far what is read is from what the latest token of a class has; scores are multiples of 16."""
         if not 4 * self.task.n * r.u <= 1:
             return None
-        others = arb(-STEP).exp()
+        others = ball(-STEP).exp()
         return retrieved(2 * others, self.task.n, r).zero
 
     def counted(self, r: Roundoff) -> bool:
         """Whether shares are told apart: half a gap at N ≤ n/2 + T + 1, less what is rounded."""
-        N = arb(self.task.n) / 2 + self.T + 1
+        N = ball(self.task.n) / 2 + self.T + 1
         error = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1 + 6 * r.u
         return bool(N * r.acc < 1 and self.S * (1 / (2 * N) - error) / N > 2)
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         held = None if r is None else self.latest(r)
@@ -246,7 +244,7 @@ class SoftmaxDyck(Construction):
     def verdict_margin(self, r: Roundoff) -> float | None:
         """The margin behind the last head: a flag of 1 or more, or none."""
         n = self.task.n
-        some = retrieved(arb(-BLANK).exp() * 2, n, r).one
-        none = retrieved(n * arb(-BLANK).exp(), n, r).zero
+        some = retrieved(ball(-BLANK).exp() * 2, n, r).one
+        none = retrieved(n * ball(-BLANK).exp(), n, r).zero
         least = min(2 * some * (1 - r.u) ** 3 - 1, 1 - 2 * none * (1 + r.u) ** 3, key=lower)
         return certified(least * (1 - r.u))

@@ -25,14 +25,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flint import arb
-
 from limen.constructions._additive import Additive, AnchoredMemory, SignedSum, machine
 from limen.constructions._features import SHUT
-from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.constructions._margins import Roundoff, certified, holds
 from limen.constructions._weights import bits_for, digits, zeros
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
@@ -176,7 +175,6 @@ class DyckByMemories(Construction):
         """Tokens are followed by the brackets that are open."""
         return {"how": "steps"}
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Where sums are exact, so is all; else levels and flags err by a few e, keys SHUT times as much."""
         format, r, D = machine(precision), Roundoff.of(precision), self.task.D
@@ -186,4 +184,4 @@ class DyckByMemories(Construction):
         if e.is_zero():
             return 1.0
         e = e + SHUT * (16 * D + 32) * r.u
-        return certified(1 - 8 * e) if (D + 2) * e < arb(1) / 16 else None
+        return certified(1 - 8 * e) if (D + 2) * e < ball(1) / 16 else None

@@ -12,8 +12,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, bits, table, tokens
 from limen.constructions._lookup import blur, rounded, stray, vanishing
 from limen.constructions._margins import Roundoff
@@ -21,6 +19,7 @@ from limen.constructions._program import Attend, Logits, Match, Program, Program
 from limen.constructions._sparse_average import mean_logits
 from limen.constructions._weights import bits_for
 from limen.core.arrays import np
+from limen.core.balls import Ball, ball
 from limen.tasks.sparse_average import SparseAverage
 
 
@@ -70,8 +69,8 @@ class Fetched(Programmed):
             readout=self.readout,
         )
 
-    def fetching(self, r: Roundoff) -> arb:
+    def fetching(self, r: Roundoff) -> Ball:
         """How far from ±1 a fetched number may be; scores are whole multiples of c, at most P + 1 of them."""
         n, c = self.task.length, self.C
-        error = arb(0) if (self.P + 1) * r.u <= 1 else r.u * c * (self.P + 1)
+        error = ball(0) if (self.P + 1) * r.u <= 1 else r.u * c * (self.P + 1)
         return rounded(blur(stray(n - 1, c, error), n, r), r)

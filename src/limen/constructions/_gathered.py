@@ -21,12 +21,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from flint import arb
-
 from limen.constructions._lookup import blur
 from limen.constructions._margins import Roundoff, certified, lower
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.balls import Ball, ball
 from limen.core.catalogue import identifier
 from limen.core.columns import Columns
 from limen.core.construction import Construction
@@ -138,7 +137,7 @@ class Gathered(Construction):
     def hints(self) -> dict[str, Any] | None:
         return {"how": "gathered"}
 
-    def off(self, size: float, tokens: int, columns: int, r: Roundoff) -> arb:
+    def off(self, size: float, tokens: int, columns: int, r: Roundoff) -> Ball:
         """How far the sum in a ReLU may be from what it should be.
 
         The sizes of all that is added there, the threshold among it, are at most `size`·ρ.  A weight, what is
@@ -159,7 +158,7 @@ class Gathered(Construction):
         if r is None or not (off := self.off(size, tokens, columns, r)) < self.ρ * lead:
             return None
         flaw = (self.ρ - off / lead) * (1 - r.u) ** 5 * (1 - r.sums(len(self.units)))
-        return certified(min(arb(1), 2 * flaw - 1, key=lower))
+        return certified(min(ball(1), 2 * flaw - 1, key=lower))
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ class GatheredChoice(Gathered):
         identity(w["0.0.O"], slice(d, d + n), at["found"])
         return w
 
-    def digits_margin(self, stray: arb, r: Roundoff) -> float | None:
+    def digits_margin(self, stray: Ball, r: Roundoff) -> float | None:
         """The margin where all tokens but the right one weigh so much, relative to it."""
         off = self.off(9, 1, 2, r) + 4 * blur(stray, self.N, r) * (1 + r.u) ** 4
         if not off < self.ρ / 4:

@@ -36,17 +36,16 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
-from flint import arb
-
 from limen.constructions._features import SHUT, linear_keys
 from limen.constructions._fields import ONE, table, tokens, word
 from limen.constructions._lookup import contrast
-from limen.constructions._margins import Roundoff, certified, copied, in_balls, retrieved
+from limen.constructions._margins import Roundoff, certified, copied, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Relu, Tier
 from limen.constructions._weights import bits_for
 from limen.constructions._words import decided, distance, verdict
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
+from limen.core.balls import Ball, ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -123,18 +122,18 @@ class Halved(Programmed):
             first=("place", "first", "second"),
         )
 
-    def blur(self, r: Roundoff) -> arb:
+    def blur(self, r: Roundoff) -> Ball:
         """How far from a_i the second half's `heard` may be."""
-        return copied(2 * self.task.n * arb(-self.C).exp(), 1, r)
+        return copied(2 * self.task.n * ball(-self.C).exp(), 1, r)
 
-    def flaw(self, r: Roundoff) -> arb | None:
+    def flaw(self, r: Roundoff) -> Ball | None:
         """The least flaw, where it is ReLU(2·(sum of bits) - an odd number).
 
         It is exactly 0 without one if the bits heard are within 1/2.  With one it is 1 but for twice the blur
         and the roundings of a sum up to 6, of the difference and of the output.
         """
         blur = self.blur(r)
-        if not blur < arb(1) / 4:
+        if not blur < ball(1) / 4:
             return None
         return 1 - 2 * blur - 8 * (r.u + r.sums(self.columns.width))
 
@@ -150,15 +149,14 @@ class Compared(Halved):
         pool = Attend([("last", "exists", "b", "a")], match, {"verdict": {"second": 1}})
         return Tier([pool], "softmax(h=1,d=1)")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r, n = Roundoff.of(precision), self.task.n
         flaw = None if r is None else self.flaw(r)
         if r is None or flaw is None:
             return None
-        gap = self.POOL * (flaw - arb(1) / 2) * (1 - r.u) ** 2
+        gap = self.POOL * (flaw - ball(1) / 2) * (1 - r.u) ** 2
         some = retrieved(n * (-gap).exp(), 2 * n, r)
-        none = retrieved((arb(-self.POOL) / 2).exp(), 2 * n, r)
+        none = retrieved((ball(-self.POOL) / 2).exp(), 2 * n, r)
         return certified(decided(some.one, none.zero, r))
 
 
@@ -182,7 +180,6 @@ class Weighed(Halved):
         looks = [(asker, "alike", "b") for asker in ("b", "last")]
         return Tier([Attend(looks, match, {"verdict": {"flaw": 1}})], f"linear(h=1,d=1,d_k={self.d_k})")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Behind an average of flaws.
 
@@ -196,8 +193,8 @@ class Weighed(Halved):
         exact = 16 * self.blur(r) < r.u
         if r.u > r.acc and not exact:
             return None
-        average = arb(1) if exact else flaw * (1 - r.u) ** 2 / (1 + r.sums(2 * self.task.n)) ** 2
-        return certified(decided(average * (1 - r.u) ** 2, arb(0), r))
+        average = ball(1) if exact else flaw * (1 - r.u) ** 2 / (1 + r.sums(2 * self.task.n)) ** 2
+        return certified(decided(average * (1 - r.u) ** 2, ball(0), r))
 
 
 @dataclass(frozen=True)
@@ -233,11 +230,10 @@ class Watched(Halved):
         w["W2"][:, 0] = np.array([1, 1, *(-1 for _ in self.flaws)])
         w["O"][:, at["verdict"]] = 1
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """h is 0 or 1 and the logits ±(h - 1/2), exactly, if twice a flaw, 2 but for errors, is above 1."""
         r = Roundoff.of(precision)
         if r is None:
             return None
         doubled = 2 - 4 * self.blur(r) - 10 * (r.u + r.sums(self.columns.width))
-        return certified(arb(1)) if doubled > 1 else None
+        return certified(ball(1)) if doubled > 1 else None

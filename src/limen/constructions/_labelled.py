@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from limen.constructions._cosines import Cosines
 from limen.constructions._fields import ONE, PARITY, CodedPart, Stretch, apart, bits, table, tokens
-from limen.constructions._margins import Roundoff, certified, in_balls, lower, retrieved
+from limen.constructions._margins import Roundoff, certified, lower, retrieved
 from limen.constructions._program import Attend, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.arrays import np
@@ -63,7 +63,6 @@ class Labelled(Programmed):
             groups=("id", "label", "unit", "parity", "one"),
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         off = None if r is None else self.cosines.off(self.cosines.gap, precision, r)

@@ -24,13 +24,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 
-from flint import arb
-
 from limen.constructions._addresses import BinaryWords, RandomWords, Words
 from limen.constructions._fields import ONE, Stretch, bits, table, tokens
-from limen.constructions._margins import Roundoff, certified, in_balls, lower
+from limen.constructions._margins import Roundoff, certified, lower
 from limen.constructions._program import Attend, Factor, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
+from limen.core.balls import Ball, ball
 from limen.core.numbers import Float, Precision
 from limen.errors import at_least
 from limen.model.last import CHUNK
@@ -58,22 +57,22 @@ def roundoff(precision: Precision, largest: int) -> Roundoff | None:
     return Roundoff.of(precision)
 
 
-def noise(C: int, k: int, error: arb, r: Roundoff) -> arb:
+def noise(C: int, k: int, error: Ball, r: Roundoff) -> Ball:
     """How far a score may be from C·⟨T, T'⟩ when each of its k products errs by at most `error`.
 
     Whole numbers up to k ≤ 2^t are exact, and so are they times a power of two.
     """
     if error.is_zero() and k * r.u <= 1:
-        return arb(0)
+        return ball(0)
     return C * k * (error + (1 + error) * ((1 + r.u) * (1 + r.sums(k)) - 1))
 
 
-def stray(others: int, gap: int, error: arb) -> arb:
+def stray(others: int, gap: int, error: Ball) -> Ball:
     """The weight of so many tokens, relative to the right one, that score `gap` less, each up to an error."""
     return others * (2 * error - gap).exp()
 
 
-def blur(stray: arb, n: int, r: Roundoff) -> arb:
+def blur(stray: Ball, n: int, r: Roundoff) -> Ball:
     """How far what a head reads may be from the right token's value, -1, 0 or 1, before it is rounded.
 
     The right token weighs e^0 = 1, all others `stray`.  An addition of floats errs by no more than its
@@ -82,23 +81,23 @@ def blur(stray: arb, n: int, r: Roundoff) -> arb:
     rounded as exponentials, weights and sums, and summed in pieces (last.py).  For the same reason no sum of
     n numbers is more than n times too large.  A product below the least number may be off by as much as that.
     """
-    many = (1 + r.acc) ** n * (1 + r.piece) ** (n // CHUNK + 1) if n * r.acc < 64 else arb(n)
-    grown = many if many < n else arb(n)
+    many = (1 + r.acc) ** n * (1 + r.piece) ** (n // CHUNK + 1) if n * r.acc < 64 else ball(n)
+    grown = many if many < n else ball(n)
     return 8 * stray * (1 + r.u) ** 4 * grown + 2 * n * grown * r.least
 
 
-def rounded(blur: arb, r: Roundoff) -> arb:
+def rounded(blur: Ball, r: Roundoff) -> Ball:
     """The error of a sign that was read and rounded: none while no other number is as near as ±1."""
-    return arb(0) if 2 * blur < r.u else blur + (1 + blur) * ((1 + r.u) ** 3 - 1)
+    return ball(0) if 2 * blur < r.u else blur + (1 + blur) * ((1 + r.u) ** 3 - 1)
 
 
-def digits_margin(blur: arb, bits: int, r: Roundoff) -> arb:
+def digits_margin(blur: Ball, bits: int, r: Roundoff) -> Ball:
     """How far apart the binary readout keeps the right answer and another, which differs in a digit.
 
     With so little blur that 2x - 1 is rounded to ±1, logits are whole numbers up to `bits`: exact, 2 apart.
     """
     if 4 * blur < r.u and bits * r.u <= 1:
-        return arb(2)
+        return ball(2)
     e = max(blur, rounded(blur, r), key=lower)  # of a digit x: a 0 keeps its blur
     e = 2 * e + r.u * (1 + 2 * e)  # of 2x - 1
     return 2 * (1 - e) - 2 * bits * (1 + e) * ((1 + r.u) * (1 + r.sums(bits)) - 1)
@@ -150,20 +149,18 @@ class Lookup(Programmed):
             readout="answer",
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, k, c = self.task.n, self.words.k, self.scale
         r = roundoff(precision, c * k)
         if r is None:
             return None
-        error, gap = noise(c, k, arb(0), r), c * (k - self.words.closest)
+        error, gap = noise(c, k, ball(0), r), c * (k - self.words.closest)
         off = stray(n - 1, gap, error) + stray(1, c if self.absent else c * k, error)
         if self.absent:  # of the entries, where the asking token is the right one
             off = max(off, stray(n, gap - c, error), key=lower)
         return certified(digits_margin(blur(off, n + 1, r), bits_for(self.task.answers), r))
 
 
-@dataclass(frozen=True)
 class BinaryLookup(Lookup):
     """Addresses in binary."""
 

@@ -1,4 +1,4 @@
-r"""How far an answer is from flipping, over every input and every rounding, in balls (python-flint).
+r"""How far an answer is from flipping, over every input and every rounding, in balls (`core/balls.py`).
 
 The arithmetic of a precision with t significant bits: the result of every operation is rounded, with a
 relative error of at most u = 2^-t; sums inside one operation (a matrix product, a softmax) are accumulated
@@ -11,29 +11,11 @@ Everything here is an upper bound on errors or a lower bound on margins; a ball'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import ParamSpec, TypeVar
 
-from flint import arb, ctx
-
+from limen.core.balls import Ball, ball
 from limen.core.numbers import Exact, Fixed, Float, Precision, Significand
 from limen.model.last import CHUNK
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def in_balls(function: Callable[P, T]) -> Callable[P, T]:
-    """Balls of 128 bits while it runs, whatever the precision that flint has in this process otherwise."""
-
-    @wraps(function)
-    def at_128_bits(*args: P.args, **kwargs: P.kwargs) -> T:
-        with ctx.workprec(128):
-            return function(*args, **kwargs)
-
-    return at_128_bits
 
 
 @dataclass(frozen=True)
@@ -44,33 +26,33 @@ class Roundoff:
     the least number above 0 of what sums are made in.
     """
 
-    u: arb
-    acc: arb
-    piece: arb
-    least: arb
+    u: Ball
+    acc: Ball
+    piece: Ball
+    least: Ball
 
     @classmethod
     def of(cls, precision: Precision) -> Roundoff | None:
         """None for fixed point and exact integers, which have no relative error."""
         if not isinstance(precision, Float | Significand):
             return None
-        u, machine = arb(2) ** -precision.t, isinstance(precision, Float)
+        u, machine = ball(2) ** -precision.t, isinstance(precision, Float)
         short = machine and precision.t <= 24
-        inside, least = arb(2) ** (-24 if short else -53), arb(2) ** (-149 if short else -1074)
+        inside, least = ball(2) ** (-24 if short else -53), ball(2) ** (-149 if short else -1074)
         return cls(u, inside, inside if machine else u, least)  # a simulated format rounds every addition
 
-    def sums(self, n: int) -> arb:
+    def sums(self, n: int) -> Ball:
         """The error of a sum of n numbers, relative to the sum of their sizes: n·acc/(1 - n·acc)."""
         error = n * self.acc + n // CHUNK * self.piece
-        return error / (1 - error) if error < 1 else arb("inf")
+        return error / (1 - error) if error < 1 else ball(math.inf)
 
 
-def lower(x: arb) -> float:
+def lower(x: Ball) -> float:
     """A float that is surely not above x."""
-    return math.nextafter(float(x.lower()), -math.inf)
+    return math.nextafter(float(x.low()), -math.inf)
 
 
-def certified(margin: arb) -> float | None:
+def certified(margin: Ball) -> float | None:
     """The margin if it is surely positive; otherwise nothing is certified."""
     bound = lower(margin)
     return bound if bound > 0 else None
@@ -80,11 +62,11 @@ def certified(margin: arb) -> float | None:
 class Read:
     """What a retrieval head reads of a value in {0, 1}: at least `one` of a 1, at most `zero` of a 0."""
 
-    one: arb
-    zero: arb
+    one: Ball
+    zero: Ball
 
 
-def retrieved(off: arb, n: int, r: Roundoff) -> Read:
+def retrieved(off: Ball, n: int, r: Roundoff) -> Read:
     """A softmax whose weight off the right key is at most `off` times the weight on it, over n tokens.
 
     Each exponential carries the error of its argument's rounding (in `off` already), of exp and of the
@@ -94,7 +76,7 @@ def retrieved(off: arb, n: int, r: Roundoff) -> Read:
     return Read(one=1 / ((1 + off) * slack), zero=off / (1 + off) * slack)
 
 
-def off_mass(keys: int, bits: int, gap: arb, noise: arb, idle: int = 0) -> arb:
+def off_mass(keys: int, bits: int, gap: Ball, noise: Ball, idle: int = 0) -> Ball:
     """The weight of all other tokens, relative to the right key; at Hamming distance h one scores h·gap less.
 
     Keys are different words of `bits` bits, so at most C(bits, h) are at distance h, and
@@ -128,7 +110,7 @@ def whole(precision: Precision, largest: int) -> bool:
     return holds(precision, largest, largest)
 
 
-def settled(error: arb, top: int, r: Roundoff) -> arb:
+def settled(error: Ball, top: int, r: Roundoff) -> Ball:
     """How far a number within `error` of an integer ≤ top is from it after rounding to the nearest.
 
     The neighbours of an integer ≥ 1 are at least u away: an error below u/2 vanishes; one at 0 grows by u.
@@ -136,7 +118,7 @@ def settled(error: arb, top: int, r: Roundoff) -> arb:
     return error * (1 + r.u) if error < r.u / 2 else error + r.u * (top + error)
 
 
-def copied(off: arb, top: int, r: Roundoff) -> arb:
+def copied(off: Ball, top: int, r: Roundoff) -> Ball:
     """How far a softmax read of an integer ≤ top is from it, when its right keys, one or two, score the same.
 
     Inside the operation exponentials, their sum and the weighted sum err by a few acc, relative; wrong keys,

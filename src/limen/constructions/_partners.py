@@ -23,8 +23,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, Stretch, word
 from limen.constructions._lookup import contrast
 from limen.constructions._margins import Read, Roundoff, holds, retrieved
@@ -32,6 +30,7 @@ from limen.constructions._program import Attend, Match, Program, Programmed, Tie
 from limen.constructions._residues import ResidueWords
 from limen.constructions._weights import bits_for
 from limen.constructions._words import distance, verdict
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.two_sum_any import TwoSumAny
 
@@ -102,5 +101,5 @@ class Partnered(Programmed):
 
     def met(self, r: Roundoff) -> Read:
         """At least `one` at a later token that has met its partner, at most `zero` at one that has not."""
-        read = retrieved(self.task.n * arb(-self.c).exp(), self.task.n, r)
+        read = retrieved(self.task.n * ball(-self.c).exp(), self.task.n, r)
         return Read(one=read.one * (1 - r.u), zero=4 * read.zero * (1 + r.u))

@@ -11,13 +11,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, PARITY, CodedPart, Stretch, apart, bits
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
-from limen.constructions._margins import Roundoff, certified, in_balls
+from limen.constructions._margins import Roundoff, certified
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
+from limen.core.balls import Ball, ball
 from limen.core.numbers import Precision
 from limen.tasks.recall import Recall
 
@@ -38,9 +37,9 @@ class Recalled(Programmed):
         """What the first layer needs of the embedding."""
         return {}
 
-    def told(self, r: Roundoff) -> arb:
+    def told(self, r: Roundoff) -> Ball:
         """How far from a digit is what the first layer tells."""
-        return arb(0)
+        return ball(0)
 
     @property
     def b(self) -> int:
@@ -67,7 +66,6 @@ class Recalled(Programmed):
         token = {"id": bits("token", self.b), "one": ONE, "key": key, "value": value, **self.own}
         return Program([Stretch(n, token)], [self.first, Tier([find])], "answer")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, b, C = self.task.length, self.b, contrast(self.task.length)
         r = roundoff(precision, C * (b + 1))

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
-from flint import arb
-
 from limen.constructions._fields import bits, one_hot, table, tokens
 from limen.constructions._margins import Roundoff, certified, retrieved
 from limen.constructions._program import Attend, HeadRange, Logits, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
+from limen.core.balls import Ball, ball
 from limen.core.numbers import Float, Precision
 from limen.core.tensors import torch
 from limen.core.weights import Array
@@ -39,15 +38,15 @@ def _sums(q: int) -> Array:
     return np.arange(-q, q + 1, 2.0)
 
 
-def mean_margin(error: arb, q: int, r: Roundoff) -> float | None:
+def mean_margin(error: Ball, q: int, r: Roundoff) -> float | None:
     """The margin of `mean_logits` when the mean errs by `error`: k² - k·q·error with k = |a - a'| ≥ 1."""
-    size = arb(q * q) * (1 + error) * 3 / 4  # a logit
-    weights = 0 if arb(q * q) * r.u <= 1 else 1  # Aq and A² are integers ≤ q²
+    size = ball(q * q) * (1 + error) * 3 / 4  # a logit
+    weights = 0 if ball(q * q) * r.u <= 1 else 1  # Aq and A² are integers ≤ q²
     rounded = (1 + r.u) ** (2 + weights) * (1 + r.sums(1)) - 1
     return certified(1 - q * error - 2 * size * rounded)
 
 
-def mean_error(off: arb, uneven: arb, n: int, r: Roundoff) -> arb:
+def mean_error(off: Ball, uneven: Ball, n: int, r: Roundoff) -> Ball:
     """How far a softmax over n tokens is from the mean of values in [-1, 1] over some of them.
 
     The others weigh at most `off` of these; these weigh the same up to a factor between 1/(1 + uneven) and
@@ -124,14 +123,14 @@ class SetQuery(Programmed):
         change[..., at["query"]][last] = self.query(y).to(x.dtype)
         return change
 
-    def set_margin(self, on: arb, off: arb, idle: arb, r: Roundoff) -> float | None:
+    def set_margin(self, on: Ball, off: Ball, idle: Ball, r: Roundoff) -> float | None:
         """The margin when scores err by `on` on y, are `off` lower off y, `idle` lower at query tokens."""
         n, q = self.task.n, self.task.q
-        read = retrieved((n + q - 1) * arb(-FLAG).exp(), n + q, r)
+        read = retrieved((n + q - 1) * ball(-FLAG).exp(), n + q, r)
         if not (read.one > 0.5 and read.zero < 0.5):
             return None
         others = ((n - q) * (-off).exp() + q * (-idle).exp()) / q
-        uneven = (2 * on).exp() - 1 if q > 1 else arb(0)
+        uneven = (2 * on).exp() - 1 if q > 1 else ball(0)
         return mean_margin(mean_error(others, uneven, n + q, r), q, r)
 
 

@@ -11,11 +11,10 @@ A decision is a number x that is near 0 or near 1: the logits are ±(x - 1/2).
 
 from __future__ import annotations
 
-from flint import arb
-
 from limen.constructions._margins import Roundoff, lower
 from limen.constructions._program import Logits, Match, Piece
 from limen.constructions._weights import identity
+from limen.core.balls import Ball, ball
 from limen.core.weights import Array
 
 
@@ -38,10 +37,10 @@ def verdict(part: str, high: int) -> Logits:
     return Logits({part: row}, [-x / 2 for x in row])
 
 
-def decided(high: arb, low: arb, r: Roundoff) -> arb:
+def decided(high: Ball, low: Ball, r: Roundoff) -> Ball:
     """How far apart the logits are when a head gave the column at least `high`, or at most `low`.
 
     Rounded after the head: its output matrix and, in last.py, its value matrix; then each logit.
     """
-    above, below = high * (1 - r.u) ** 2 - arb(1) / 2, arb(1) / 2 - low * (1 + r.u) ** 2
+    above, below = high * (1 - r.u) ** 2 - ball(1) / 2, ball(1) / 2 - low * (1 + r.u) ** 2
     return 2 * min(above, below, key=lower) * (1 - r.u)

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._addresses import ResidueAddresses
 from limen.constructions._fields import ONE, CodedPart, bits, signs, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Relu, Tier
 from limen.constructions._weights import bits_for
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.errors import BadInput
 from limen.tasks.cgram import Cgram
@@ -134,7 +133,6 @@ class CgramByChainOfThought(Programmed):
     def _answer(self) -> Relu:
         return Relu({"found": 1, "writes": -_SHUT}, 0, {Piece("token", 0, self.b): 1})
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Whatever is written, and the answer, are digits that were fetched by residues or by signs."""
         n, ones, W, C = (
@@ -146,6 +144,6 @@ class CgramByChainOfThought(Programmed):
         r = roundoff(precision, C * max(2 * ones, W + 1))
         if r is None:
             return None
-        error = max(noise(C, k, arb(0), r) for k in (2 * ones, W + 1))
+        error = max(noise(C, k, ball(0), r) for k in (2 * ones, W + 1))
         off = blur(stray(n - 1, 2 * C, error), n, r)
         return certified(digits_margin(2 * off, self.task.c * self.b, r))

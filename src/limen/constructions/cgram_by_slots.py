@@ -18,16 +18,15 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
-from flint import arb
-
 from limen.constructions._features import SHUT, linear_keys
 from limen.constructions._fields import ONE, CodedPart, bits, table, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -117,14 +116,13 @@ class CgramBySlots(Programmed):
             w["V"][at["symbol"], h * b : (h + 1) * b] = np.eye(b)
             w["O"][h * b : (h + 1) * b, to] = np.eye(b)
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """What is fetched are digits, exactly: products of 0 and 1."""
         n, W, C = self.task.length, (self.task.c - 1) * self.b, contrast(self.task.length)
         r = roundoff(precision, C * (4 * W + 2))
         if r is None:
             return None
-        off = stray(n - 1, 2 * C, noise(C, 4 * W + 2, arb(0), r))
+        off = stray(n - 1, 2 * C, noise(C, 4 * W + 2, ball(0), r))
         return certified(digits_margin(blur(off, n, r), self.b, r))
 
 

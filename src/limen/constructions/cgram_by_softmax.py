@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._addresses import BinaryWords, ResidueAddresses
 from limen.constructions._fields import ONE, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Attend, HeadRange, Match, Piece, Program, Programmed, Tier
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.cgram import Cgram
 
@@ -88,13 +87,12 @@ class CgramBySoftmax(Programmed):
         turned = Match({"position": lambda: 2 * self.C * self.position.back(o)}, {"position": 1})
         return Attend(looks, [turned], {Piece("gram", i * b, b): {"symbol": 1}})
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, ones, W, C = self.task.length, len(self.position.primes), self.W, self.C
         r = roundoff(precision, C * max(2 * ones, 2 * W + 2))
         if r is None:
             return None
-        fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, 2 * ones, arb(0), r)), n, r), r)
+        fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, 2 * ones, ball(0), r)), n, r), r)
         product = (1 + fetched) ** 2 - 1  # both factors of layer 2 were fetched
         off = stray(n - 1, 2 * C, noise(C, 2 * W + 2, product, r))
         return certified(digits_margin(blur(off, n, r), self.symbol.k, r))

@@ -31,14 +31,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from flint import arb
-
 from limen.constructions._fields import ONE, CodedPart, Of, RowTable, Stretch, bits, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits, exponent, identity
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
@@ -209,7 +208,6 @@ class CompositionByEncoder(Programmed):
                 identity(W2, units, target, sign)
                 first = units.stop
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """By induction over the layers: bits near 0 and 1 ask for the right entry, and its bits are restored.
 
@@ -220,13 +218,13 @@ class CompositionByEncoder(Programmed):
         r = roundoff(precision, C * k)
         if r is None:
             return None
-        bit = arb(0)  # how far from 1 a bit is that should be 1
+        bit = ball(0)  # how far from 1 a bit is that should be 1
         for _ in range(1 + self.doublings):
-            sign = 2 * bit + r.u * (1 + 2 * bit) + r.sums(k) if bit > 0 else arb(0)  # of a query
+            sign = 2 * bit + r.u * (1 + 2 * bit) + r.sums(k) if bit > 0 else ball(0)  # of a query
             read = rounded(blur(stray(n - 1, 2 * C, noise(C, k, sign, r)), n, r), r) + 2 * bit
-            if not read < arb(1) / 4:
+            if not read < ball(1) / 4:
                 return None
-            bit = 16 * r.u if read > 0 else arb(0)
+            bit = 16 * r.u if read > 0 else ball(0)
         return certified(digits_margin(bit, self.b, r))
 
 

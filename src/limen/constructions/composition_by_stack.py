@@ -36,15 +36,14 @@ from math import prod
 from operator import itemgetter
 from typing import Any
 
-from flint import arb
-
 from limen.constructions._carries import Carry, Trip, WindowCarry, carry_of, plain
 from limen.constructions._fields import Of, signs
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import Roundoff, certified, in_balls, settled
+from limen.constructions._margins import Roundoff, certified, settled
 from limen.constructions._plan import HopPlan, plan
 from limen.constructions._weights import bits_for, digits, exponent, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.balls import Ball, ball
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
@@ -74,6 +73,8 @@ class CompositionByStack(Construction):
             raise BadInput(f"stack must be a word of F, L and H (softmax, linear, both), got {self.stack}")
         if not set(self.letters) & set("FH"):
             raise BadInput(f"stack needs a layer with softmax heads, F or H, got {self.stack}")
+        if self.carry is not None and self.carry.adds and (self.plan.carry or 0) > self.plan.softmax[0]:
+            raise BadInput(f"{self.carry} adds up what all tokens hold: it carries only as a first layer")
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> CompositionByStack:
@@ -86,7 +87,8 @@ class CompositionByStack(Construction):
             if any(mixer.is_softmax for mixer in mixers):
                 letters += "F"
             elif len(letters) < 2:
-                able += [(len(letters), carry) for carry in map(carry_of, mixers) if carry]
+                carries = [carry for carry in map(carry_of, mixers) if carry]
+                able += [(len(letters), carry) for carry in carries if not (carry.adds and letters)]
         if not letters:
             raise BadInput("it needs a layer with softmax heads over all tokens; this stack has none")
         # L + 1 do it without a carry; each further one would be derived for nothing.
@@ -318,14 +320,13 @@ class CompositionByStack(Construction):
         for gate, (asker, sign, digit) in enumerate(self._gates):
             W1[sign, gate], W1[asker, gate], W2[gate, digit] = 1 / 2, 2, 1
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Hop by hop: how far a held sign may be off moves the next scores, and that is all it does."""
         k = self.A * _size(self.columns["level"]) + 2 * self.longest + self.D
         n, C, r = self.task.length + self.steps, self.C, roundoff(precision, self.C * k)
         if r is None:
             return None
-        held = arb(0)
+        held = ball(0)
         for i, letter in enumerate(self.letters):
             if i == self.plan.carry:
                 held = held + self._carry.error(n, r) * (1 + held)
@@ -377,6 +378,6 @@ def _size(part: slice) -> int:
     return size
 
 
-def _held(read: arb, r: Roundoff) -> arb:
+def _held(read: Ball, r: Roundoff) -> Ball:
     """The error of what a token holds: the sum of two things, each read or embedded, so up to 2 in size."""
     return settled(2 * rounded(read, r).max(read * (1 + r.u) ** 3), 2, r)

@@ -20,7 +20,7 @@ from limen.constructions._carries import Carry, Trip, carry_of, plain
 from limen.constructions._copies import share_margin
 from limen.constructions._fields import ONE, table, tokens
 from limen.constructions._lookup import vanishing
-from limen.constructions._margins import Roundoff, holds, in_balls
+from limen.constructions._margins import Roundoff, holds
 from limen.constructions._program import Attend, Logits, Match, Program, Programmed, Tier
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
@@ -83,7 +83,6 @@ class CountingByCarry(Programmed):
         marks = (at[name].start for name in ("symbol", "asks", "data"))
         self.carrier.write(w, Trip(at["s"], at["wanted"], *marks))
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r, n = Roundoff.of(precision), self.task.length
         if r is None or not holds(precision, self.words.k, 2**40) or self.carrier.error(n, r) > 0:

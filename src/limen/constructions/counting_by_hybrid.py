@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from limen.constructions._copies import share_margin
 from limen.constructions._fields import ONE, table, tokens, word
 from limen.constructions._lookup import vanishing
-from limen.constructions._margins import Roundoff, in_balls
+from limen.constructions._margins import Roundoff
 from limen.constructions._program import Attend, Logits, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.constructions._words import distance
@@ -54,7 +54,6 @@ class CountingByHybrid(Programmed):
             readout=Logits({"threshold": (-1, 1), "carried": (1, -1)}),
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         return None if r is None else share_margin(self.task.n, 1, r)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from limen.constructions._copies import share_margin
 from limen.constructions._fields import ONE, bits, table, tokens, word
 from limen.constructions._lookup import vanishing
-from limen.constructions._margins import Roundoff, in_balls
+from limen.constructions._margins import Roundoff
 from limen.constructions._program import Attend, Logits, Match, Piece, Program, Programmed, Relu, Tier
 from limen.constructions._weights import bits_for
 from limen.constructions._words import distance
@@ -62,7 +62,6 @@ class CountingBySoftmax(Programmed):
             readout=Logits({"threshold": (-1, 1), "share": (1, -1)}),
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         return None if r is None else share_margin(self.task.n, 2, r)

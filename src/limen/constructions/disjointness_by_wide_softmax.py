@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from limen.constructions._gathered import Gathered, Watch
-from limen.constructions._margins import in_balls
 from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
@@ -42,7 +41,6 @@ class DisjointnessByWideSoftmax(Gathered):
         flaw, heard = self.columns["flaw"].start, self.columns["heard"]
         return [Watch({c: self.κ}, -1.5 * self.ρ, flaw, 2) for c in range(heard.start, heard.stop)]
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         return self.flawed(3.5, 2, 1, 0.5, precision)
 

@@ -33,7 +33,7 @@ from functools import cached_property
 from typing import Any
 
 from limen.constructions._depths import KINDS, C, SoftmaxDyck
-from limen.constructions._margins import Roundoff, in_balls
+from limen.constructions._margins import Roundoff
 from limen.constructions._net import Net
 from limen.constructions._weights import zeros
 from limen.core.architecture import Architecture
@@ -166,7 +166,6 @@ class DyckByTwoSoftmax(SoftmaxDyck):
         """Tokens are followed by the brackets that are open."""
         return {"how": "shares"}
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """A difference of two shares is 1/n of a share away from the slack; each errs by some 8 roundings."""
         r, n, margin = Roundoff.of(precision), self.task.n, super().margin(precision)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from limen.constructions._gathered import Gathered, Watch
-from limen.constructions._margins import in_balls
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
 from limen.core.columns import Columns
@@ -89,7 +88,6 @@ class DyckByWideSoftmax(Gathered):
                         units.append(Watch(of, -ρ * (j - i + 2), flaw, 1))
         return units
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         return self.flawed(2 * self.task.n + 4, 1, self.task.n + 2, 0.5, precision)
 

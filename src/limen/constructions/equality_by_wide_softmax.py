@@ -16,7 +16,6 @@ from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._features import first
 from limen.constructions._gathered import Gathered, Watch
-from limen.constructions._margins import in_balls
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
@@ -77,7 +76,6 @@ class EqualityByWideSoftmax(Gathered):
         columns = range(heard.start, heard.stop)
         return [Watch({c: sign * self.κ}, -self.ρ, flaw, 1) for c in columns for sign in (1, -1)]
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         return self.flawed(2.0**self.t * 2 + 1, 2 * self.t, 1, 1, precision)
 

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, Stretch, apart, bits, table, tokens
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, settled
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Relu, Tier
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
+from limen.core.balls import Ball, ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
@@ -131,7 +130,6 @@ class IsTreeByRecurrence(Programmed):
             W3[above, v], W3[below, v] = 1, -1
         O[v, at["v"]] = O[seen, at["seen"]] = 1
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """At every step the walk is exact, an edge is read up to `lost`, two tokens differ in a digit."""
         r, D, N = Roundoff.of(precision), self.D, self.N
@@ -141,6 +139,6 @@ class IsTreeByRecurrence(Programmed):
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * (D + 1) * (1 + digit) * (r.u + r.sums(D)))
 
-    def _lost(self) -> arb:
+    def _lost(self) -> Ball:
         """The weight that goes to other tokens than the one whose turn is next, at most."""
-        return (self.task.length + self.steps) * (-arb(C)).exp()
+        return (self.task.length + self.steps) * (-ball(C)).exp()

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._program import Tier
 from limen.constructions._weights import identity
 from limen.constructions.is_tree_by_recurrence import IsTreeByRecurrence
+from limen.core.balls import Ball, ball
 from limen.core.columns import Columns
 from limen.core.weights import Weights
 
@@ -39,5 +38,5 @@ class IsTreeByRetrieval(IsTreeByRecurrence):
         identity(w["V"], at["edge"], slice(0, D))
         identity(w["O"], slice(0, D), at["token"])
 
-    def _lost(self) -> arb:
-        return arb(0)
+    def _lost(self) -> Ball:
+        return ball(0)

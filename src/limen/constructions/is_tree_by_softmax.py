@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, Stretch, apart, bits, table
 from limen.constructions._lookup import contrast
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, settled
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Relu, Tier
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.core.weights import Array
 from limen.tasks.is_tree import IsTree
@@ -126,13 +125,12 @@ class IsTreeBySoftmax(Programmed):
             Relu({"seen": -1, "zero": -1, "last": 1}, 0, {seen: 1}),
         ]
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """At every step an edge's bits are read up to T·e^-c, distances and bits are near integers."""
         r, P, D, T = Roundoff.of(precision), self.P, self.D, self.task.length + self.steps
         if r is None or not holds(precision, max(2 * P + 2, D, self.T), self.c * (self.T + 1)):
             return None
-        read = copied(T * (-arb(self.c)).exp(), 1, r)
+        read = copied(T * (-ball(self.c)).exp(), 1, r)
         unit = settled(read + 2 * r.sums(2), 1, r)
         far = settled(settled(2 * P * (unit + r.sums(2 * P)), P, r), P, r)
         term = settled(read + far + (P + 2) * r.sums(3), P + 2, r)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._cosines import Cosines
 from limen.constructions._fields import bits
 from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
-from limen.constructions._margins import certified, in_balls, lower, retrieved
+from limen.constructions._margins import certified, lower, retrieved
 from limen.constructions._program import Program
 from limen.constructions._thought import OneThought
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
@@ -52,7 +51,6 @@ class NearestNeighborByChainOfThought(OneThought):
             groups=("unit", "label", "one", "signs"),
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, P = self.task.length + 1, self.P
         r = roundoff(precision, C * (P + 1))
@@ -60,6 +58,6 @@ class NearestNeighborByChainOfThought(OneThought):
         if r is None or off is None:
             return None
         nearest = retrieved(off, n, r)
-        thought = digits_margin(arb(1) - min(nearest.one, 1 - nearest.zero, key=lower) + 2 * r.u, P, r)
-        then = blur(stray(n - 1, 2 * C, noise(C, P + 1, arb(0), r)), n, r)
+        thought = digits_margin(ball(1) - min(nearest.one, 1 - nearest.zero, key=lower) + 2 * r.u, P, r)
+        then = blur(stray(n - 1, 2 * C, noise(C, P + 1, ball(0), r)), n, r)
         return certified(min(thought, digits_margin(2 * then, P, r), key=lower))

@@ -22,14 +22,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from flint import arb
-
 from limen.constructions._cosines import Cosines
 from limen.constructions._fields import ONE, apart, bits, table, tokens
-from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
+from limen.constructions._margins import Roundoff, certified, lower, off_mass, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.arrays import np
+from limen.core.balls import Ball
 from limen.core.numbers import Precision
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
@@ -81,11 +80,9 @@ class NearestNeighborBySoftmax(Programmed):
             readout="answer",
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         return None if self.apart else self.margin_given(self.cosines.gap, precision)
 
-    @in_balls
     def margin_given(self, gap: float, precision: Precision) -> float | None:
         """The margin on inputs whose nearest point's cosine exceeds all others (but its equals) by `gap`.
 
@@ -95,7 +92,7 @@ class NearestNeighborBySoftmax(Programmed):
         off = None if r is None else self.cosines.off(gap, precision, r)
         return None if r is None or off is None else self._second_layer(off, r)
 
-    def _second_layer(self, off: arb, r: Roundoff) -> float | None:
+    def _second_layer(self, off: Ball, r: Roundoff) -> float | None:
         """The margin when layer 1 puts at most `off` of the winner's weight elsewhere."""
         n, P = self.task.n, self.P
         winner = retrieved(off, 2 * n + 1, r)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from limen.constructions._cosines import FAR, Cosines
 from limen.constructions._gathered import GatheredChoice
-from limen.constructions._margins import Roundoff, in_balls
+from limen.constructions._margins import Roundoff
 from limen.core.arrays import np
 from limen.core.numbers import Precision
 from limen.core.weights import Array
@@ -67,7 +67,6 @@ class NearestNeighborByWideSoftmax(GatheredChoice):
         late = Code("place", 1, f"late{i}", key + self.task.D)
         return late, Code("token", 1, "unit", key), Code("place", 1, "one", at["where"].start + i)
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         off = None if r is None else self.cosines.off(self.cosines.gap, precision, r)

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import bits, signs
 from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Match, Program
 from limen.constructions._thought import OneThought
 from limen.constructions._weights import bits_for
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.errors import BadInput
 from limen.tasks.recall import Recall
@@ -55,12 +54,11 @@ class RecallByChainOfThought(OneThought):
             looks=[("query", "one", "keys"), ("step1", "one", "values")],
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """For the thought and the answer alike: signs of one question, digits kept or dropped by a ReLU."""
         n, size = self.task.length + 1, max(self.b, self.P)
         r = roundoff(precision, C * (size + 1))
         if r is None:
             return None
-        off = blur(stray(n - 1, 2 * C, noise(C, size + 1, arb(0), r)), n, r)
+        off = blur(stray(n - 1, 2 * C, noise(C, size + 1, ball(0), r)), n, r)
         return certified(digits_margin(2 * off, size, r))

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._convolution import LooksBack, look_back, look_back_text
 from limen.constructions._margins import Roundoff
 from limen.constructions._program import Attend, Tier
 from limen.constructions._recalled import Recalled
+from limen.core.balls import Ball, ball
 from limen.tasks.recall import Recall
 
 
@@ -41,6 +40,6 @@ class RecallByConvolution(Recalled, LooksBack):
             {"before": self.b},
         )
 
-    def told(self, r: Roundoff) -> arb:
+    def told(self, r: Roundoff) -> Ball:
         """The digits are exact in formats of up to 24 bits; else within 2^-40."""
-        return arb(0) if r.u > arb(2) ** -30 else arb(2) ** -38
+        return ball(0) if r.u > ball(2) ** -30 else ball(2) ** -38

@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._addresses import BinaryWords
 from limen.constructions._fields import ONE, Stretch
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.recall import Recall
 
@@ -70,12 +69,11 @@ class RecallBySoftmax(Programmed):
         token = {"position": self.position.field("place"), "id": self.id.field("token"), "one": ONE}
         return Program([Stretch(self.task.length, token)], [Tier([fetch]), Tier([find])], "answer")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, D, b, C = self.task.length, self.position.k, self.id.k, self.C
         r = roundoff(precision, C * max(D, b + 1))
         if r is None:
             return None
-        fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, D, arb(0), r)), n, r), r)
+        fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, D, ball(0), r)), n, r), r)
         off = stray(n - 1, 2 * C, noise(C, b + 1, fetched, r))
         return certified(digits_margin(blur(off, n, r), b, r))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from limen.constructions._gathered import GatheredChoice
 from limen.constructions._lookup import contrast, noise, roundoff, stray
-from limen.constructions._margins import in_balls
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
 from limen.core.numbers import Precision
@@ -66,7 +65,6 @@ class RecallByWideSoftmax(GatheredChoice):
             return (Code("token", 1, "bits", at["told"].start + i * self.b),)
         return Code("token", 1, "key", at["key"].start), Code("place", 1, "one", at["where"].start + i)
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r, C, b = roundoff(precision, self.C * self.b), self.C, self.b
         if r is None:

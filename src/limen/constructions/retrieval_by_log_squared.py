@@ -18,13 +18,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import table, tokens, word
 from limen.constructions._lookup import blur, digits_margin, roundoff, stray
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.errors import BadInput
 from limen.tasks.retrieval import Retrieval
@@ -58,10 +57,9 @@ class RetrievalByLogSquared(Programmed):
             readout="answer",
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Each of a score's D products is off by the roundings of its factors and of the sum."""
-        n, D, gap = self.task.n, self.task.D, arb(self.scale) ** 2
+        n, D, gap = self.task.n, self.task.D, ball(self.scale) ** 2
         r = roundoff(precision, math.ceil(self.scale**2 * D) + 1)
         if r is None:
             return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from limen.constructions._fetched import Fetched
-from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.constructions._margins import Roundoff, certified, holds
 from limen.constructions._program import Logits, Program, Tier
 from limen.core.arrays import np
 from limen.core.columns import Columns
@@ -45,7 +45,6 @@ class SparseAverageByHybrid(Fetched):
         q = self.task.q
         return Logits({"answer": lambda: 2 * np.arange(q + 1.0)}, lambda: -np.square(np.arange(q + 1.0)))
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Neighbours of h differ by 1, exactly; an error e of each z moves a difference by 2·q·e."""
         r, q = Roundoff.of(precision), self.task.q

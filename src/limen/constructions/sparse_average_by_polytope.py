@@ -21,11 +21,10 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb
-
-from limen.constructions._margins import Roundoff, in_balls
+from limen.constructions._margins import Roundoff
 from limen.constructions._sparse_average import FLAG, SetQuery, native, power_of_two
 from limen.core.arrays import NDArray, np
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.core.tensors import torch
 from limen.tasks.sparse_average import SparseAverage
@@ -70,19 +69,18 @@ class SparseAverageByPolytope(SetQuery):
         waves = torch.stack([2 * A[:, q + 1 :].real, -2 * A[:, q + 1 :].imag], -1).flatten(1)
         return torch.cat([A[:, q : q + 1].real + FLAG / self.c, waves], -1)
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
-        r, n, q, c = Roundoff.of(precision), self.task.n, self.task.q, arb(self.c)
-        size = arb(2) ** q + FLAG / c  # Σ|A_k|: a factor has 1 + ½ + ½
+        r, n, q, c = Roundoff.of(precision), self.task.n, self.task.q, ball(self.c)
+        size = ball(2) ** q + FLAG / c  # Σ|A_k|: a factor has 1 + ½ + ½
         if r is None or not native(precision) or not c * size < precision.largest:
             return None
         # In float64 an angle errs by 13 units of 2^-53, its cosine by 15; with the products each factor by 17
         # of its size, and the keys by √2·15 of all.  Both are rounded, the score is accumulated and rounded.
-        made = size * (17 * q + 24) * arb(2) ** -53
+        made = size * (17 * q + 24) * ball(2) ** -53
         noise = c * (made + size * ((1 + r.u) ** 2 * (1 + r.sums(2 * q + 1)) - 1)) + r.u * 2 * FLAG
         if not noise < FLAG / 2:
             return None
-        δ = arb(1)
+        δ = ball(1)
         for d in self.nearest if q < n else ():
-            δ *= 2 * (arb(d) / n).sin_pi() ** 2
+            δ *= 2 * (ball(d) / n).sin_pi() ** 2
         return self.set_margin(noise, (c * δ - 2 * noise) * (1 - r.u), (FLAG - noise) * (1 - r.u), r)

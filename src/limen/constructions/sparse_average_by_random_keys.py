@@ -22,11 +22,10 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
-from flint import arb
-
-from limen.constructions._margins import Roundoff, in_balls
+from limen.constructions._margins import Roundoff
 from limen.constructions._sparse_average import SetQuery, native, power_of_two
 from limen.core.arrays import NDArray, np
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.core.tensors import torch
 from limen.tasks.sparse_average import SparseAverage
@@ -73,9 +72,8 @@ class SparseAverageByRandomKeys(SetQuery):
         most = np.sort(np.partition(overlap, n - q, axis=1)[:, n - q :], axis=1).astype(np.int64)
         return int(most[:, 1:].sum(axis=1).max()), int(most.sum(axis=1).max())
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
-        r, q, m, c = Roundoff.of(precision), self.task.q, self.key_size, arb(self.c)
+        r, q, m, c = Roundoff.of(precision), self.task.q, self.key_size, ball(self.c)
         if r is None or not native(precision) or self.task.n > MOST:
             return None
         fewer, s = self.overlaps()
@@ -84,10 +82,10 @@ class SparseAverageByRandomKeys(SetQuery):
             return None
         # Gaussian elimination with growth at most 2 solves a system that differs by 6q³·2^-53 of its norm,
         # m + s_{q-1}; then w is a sum of q terms, each at most 1/room
-        unit = arb(2) ** -52
+        unit = ball(2) ** -52
         solved = (6 * q**3 * (m + fewer) + q * q * m) * unit / room
         # |w|₁ ≤ √m·|w|₂ and |w|₂² = Σα ≤ q/room; w is rounded once, the score accumulated and rounded
-        size = (arb(m * q) / room).sqrt()
+        size = (ball(m * q) / room).sqrt()
         noise = c * (solved + size * (r.u + r.sums(m)) * (1 + r.u) + r.u * (1 + size * r.sums(m)))
-        off = c * (1 - arb(s) / room)
+        off = c * (1 - ball(s) / room)
         return self.set_margin(noise, (off - 2 * noise) * (1 - r.u), (c - noise) * (1 - r.u), r)

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fetched import Fetched
 from limen.constructions._lookup import blur, roundoff, stray
-from limen.constructions._margins import in_balls
 from limen.constructions._program import Attend, Match, Tier
 from limen.constructions._sparse_average import mean_error, mean_margin
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.sparse_average import SparseAverage
 
@@ -41,12 +39,11 @@ class SparseAverageBySoftmax(Fetched):
         match = [Match({"asks": self.C}, {"asks": 1})]
         return Tier([Attend([("last", "share", "y")], match, {"answer": {"fetched": 1}})], "softmax(h=1,d=1)")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         q, r = self.task.q, roundoff(precision, self.C * (self.P + 1))
         if r is None:
             return None
         fetched = self.fetching(r)
-        others = blur(stray(self.task.n, self.C, arb(0)), self.task.length, r)
-        mean = mean_error(others, arb(0), q, r)  # of q numbers: what the others change stands in `others`
+        others = blur(stray(self.task.n, self.C, ball(0)), self.task.length, r)
+        mean = mean_error(others, ball(0), q, r)  # of q numbers: what the others change stands in `others`
         return mean_margin(fetched + mean * (1 + fetched), q, r)

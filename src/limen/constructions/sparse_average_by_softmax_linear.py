@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flint import arb
-
 from limen.constructions._features import SHUT, linear_keys
 from limen.constructions._fetched import Fetched
-from limen.constructions._margins import Roundoff, holds, in_balls
+from limen.constructions._margins import Roundoff, holds
 from limen.constructions._program import Attend, Match, Tier
 from limen.constructions._sparse_average import mean_margin
 from limen.core.architecture import Architecture
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.tasks.sparse_average import SparseAverage
@@ -52,7 +51,6 @@ class SparseAverageBySoftmaxLinear(Fetched):
         looks = [(asker, "mean", "y") for asker in ("y", "last")]
         return Tier([Attend(looks, match, {"answer": {"fetched": 1}})], f"linear(h=1,d=1,d_k={self.d_k})")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """The sum of q numbers near ±1, divided by q and rounded."""
         r, q = Roundoff.of(precision), self.task.q
@@ -62,6 +60,6 @@ class SparseAverageBySoftmaxLinear(Fetched):
         mean = (
             error + (1 + error) * ((1 + r.u) ** 3 * (1 + r.sums(q)) - 1)
             if q & (q - 1) or error > 0
-            else arb(0)
+            else ball(0)
         )
         return mean_margin(mean, q, r)

@@ -25,15 +25,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flint import arb
-
 from limen.constructions._adders import carry
 from limen.constructions._fields import ONE, Stretch, bits, table, tokens
 from limen.constructions._lookup import contrast
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, retrieved, settled
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
@@ -158,14 +157,13 @@ class ThreeSumByChainOfThought(Programmed):
             digits, units = range(first, first + len(b)), range(1 + 2 * b.start, 1 + 2 * b.stop)
             carry(W1, b1, W2, digits, units, to=range(first, first + len(b) + 1))
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """At every step sums are near integers < 2^{g+1}, the flag is cut at 1, tokens differ in a digit."""
         r, D, P, n = Roundoff.of(precision), self.D, self.P, self.task.n
         g, B = len(self.blocks[0]), 1 + D + len(self.blocks)
         if r is None or not holds(precision, max(2 << g, 2 * P, B), 4 * self.c * (D + 1) << bits_for(P)):
             return None
-        off = (2 * n + 1) * (-arb(self.c)).exp()
+        off = (2 * n + 1) * (-ball(self.c)).exp()
         y = copied(off, 2, r)
         p = settled((1 << g) * y + r.sums(g) * (2 << g), 2 << g, r)
         unit = settled(p, 2 << g, r)

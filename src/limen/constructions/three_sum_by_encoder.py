@@ -22,17 +22,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from math import prod
-
-from flint import arb, fmpz
 
 from limen.constructions._fields import ONE, CodedPart, signs, table, tokens
 from limen.constructions._lookup import blur, stray
-from limen.constructions._margins import Roundoff, certified, holds, in_balls, retrieved
+from limen.constructions._margins import Roundoff, certified, holds, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
 from limen.constructions._words import decided, verdict
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
@@ -56,7 +56,7 @@ class ThreeSumByEncoder(Programmed):
         """The first ones whose product is 3M or more."""
         primes = [2]
         while prod(primes) < 3 * self.task.M:
-            primes.append(next(p for p in range(primes[-1] + 1, 2 * primes[-1] + 1) if fmpz(p).is_prime()))
+            primes.append(next(p for p in count(primes[-1] + 1) if all(p % q for q in primes)))
         return tuple(primes)
 
     @property
@@ -137,17 +137,16 @@ class ThreeSumByEncoder(Programmed):
         ]
         return Attend([("x", "exists", "x", "q"), ("q", "one", "q")], match, {"met": {"data": 1}})
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """q is heard so well that it is rounded to whole numbers; so are all scores; three heads may meet."""
         r, n, p = Roundoff.of(precision), self.task.n, self.primes[-1]
         if r is None or not holds(precision, 8 * p, 4 * C * self.A * (self.b + self.P)) or not n * r.acc < 1:
             return None
-        if not 64 * p * p * blur(stray(n, HEAR, arb(0)), n + 1, r) < r.u:
+        if not 64 * p * p * blur(stray(n, HEAR, ball(0)), n + 1, r) < r.u:
             return None
-        met = retrieved((n + 1) * arb(-C).exp(), n + 1, r)
-        yes = POOL * (met.one * (1 - r.u) ** 3 - arb(1) / 2) * (1 - r.u)
-        no = POOL * (arb(1) / 2 - 3 * met.zero * (1 + r.u) ** 3) * (1 - r.u)
+        met = retrieved((n + 1) * ball(-C).exp(), n + 1, r)
+        yes = POOL * (met.one * (1 - r.u) ** 3 - ball(1) / 2) * (1 - r.u)
+        no = POOL * (ball(1) / 2 - 3 * met.zero * (1 + r.u) ** 3) * (1 - r.u)
         some, none = retrieved((-yes).exp(), n + 1, r), retrieved(n * (-no).exp(), n + 1, r)
         return certified(decided(some.one, none.zero, r))
 

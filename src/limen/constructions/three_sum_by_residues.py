@@ -30,15 +30,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from flint import arb
-
 from limen.constructions._addresses import ResidueAddresses
 from limen.constructions._fields import ONE, CodedPart, Stretch, bits, one_hot, table, tokens
 from limen.constructions._lookup import contrast
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, retrieved, settled
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
@@ -169,14 +168,13 @@ class ThreeSumByResidues(Programmed):
             b1[units] = -k
             W2[units, first + start : first + start + b] = f[2:] - 2 * f[1:-1] + f[:-2]
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Residues are near whole numbers; the digits of a sum err by 4p times as much."""
         r, n, p, P = Roundoff.of(precision), self.task.n, self.primes[-1], self.P
         largest = 4 * self.c * (len(self.primes) + 1) << bits_for(P)
         if r is None or not holds(precision, max(2 * p, 2 * P, self._size), largest):
             return None
-        off = (2 * n + 2) * (-arb(self.c)).exp()
+        off = (2 * n + 2) * (-ball(self.c)).exp()
         y = copied(off, p, r)
         unit = settled(2 * y, 2 * p, r)  # at most 2p of them, times at most 2 each
         digit = settled(4 * p * unit + r.sums(2 * p) * 4 * p * p, 2, r)

@@ -28,16 +28,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from flint import arb
-
 from limen.constructions._adders import carry
 from limen.constructions._fields import ONE, Stretch, bits
 from limen.constructions._lookup import contrast
 from limen.constructions._machines import MACHINES, TIMES
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, settled
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits, identity
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.turing_machine import SYMBOLS, TuringMachine
@@ -152,7 +151,6 @@ class TuringByRecurrence(Programmed):
             following = machine.states.index(after) << token["state"].start
             W2[u, at["next"]] = digits(token.width)[written | move << token["left"].start | following]
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """At every step counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
         r, T, token = Roundoff.of(precision), self.T, self.token.width
@@ -160,7 +158,7 @@ class TuringByRecurrence(Programmed):
         largest = self.c * (2 * self.P + 1) << T.bit_length()
         if r is None or not holds(precision, max(T, 2 << self.P, token + 2), largest):
             return None
-        read = copied(T * (-arb(self.c)).exp(), 1, r)
+        read = copied(T * (-ball(self.c)).exp(), 1, r)
         unit = settled(settled(2 * read + r.sums(token + 2) * (token + 2), token + 2, r), token + 2, r)
         bit = settled(units * (unit + r.sums(units)), 1, r)
         digit = 2 * bit + r.u

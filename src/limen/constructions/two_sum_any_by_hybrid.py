@@ -16,12 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flint import arb
-
-from limen.constructions._margins import certified, in_balls
+from limen.constructions._margins import certified
 from limen.constructions._partners import Partnered
 from limen.constructions._program import Tier
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
@@ -43,15 +42,14 @@ class TwoSumAnyByHybrid(Partnered):
     def second(self) -> Tier:
         return Tier(mixer="relu_rnn(d=1,stages=2,inner=2)", write=_watch, fills={"verdict": 1})
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """h is 0 or 1 and the logits ±(h - 1/2), all exact."""
         r = self.roundoff(precision)
         if r is None:
             return None
         met = self.met(r)
-        clear = met.one > arb(3) / 4 + 2 * r.u and met.zero < arb(1) / 4
-        return certified(arb(1)) if clear else None
+        clear = met.one > ball(3) / 4 + 2 * r.u and met.zero < ball(1) / 4
+        return certified(ball(1)) if clear else None
 
     def hints(self) -> dict[str, Any]:
         """Later tokens look for a partner; h is the machine's one cell."""

@@ -17,12 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flint import arb
-
-from limen.constructions._margins import certified, in_balls, retrieved
+from limen.constructions._margins import certified, retrieved
 from limen.constructions._partners import Partnered
 from limen.constructions._program import Attend, Match, Tier
 from limen.constructions._words import decided
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.two_sum_any import TwoSumAny
 
@@ -50,15 +49,14 @@ class TwoSumAnyBySoftmax(Partnered):
         match = [Match({"later": 1}, {"met": C, "first": blank})]
         return Tier([Attend((), match, {"verdict": {"later": 1}})], "softmax(h=1,d=1)")
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """A softmax over one token is exactly 1 and so is the blank's score; another's is rounded twice."""
         r = self.roundoff(precision)
         if r is None:
             return None
         n, C, met = self.task.n, self.worth, self.met(r)
-        yes = C * (met.one * (1 - r.u) ** 2 - arb(1) / 2)
-        no = C * (arb(1) / 2 - met.zero * (1 + r.u) ** 2)
+        yes = C * (met.one * (1 - r.u) ** 2 - ball(1) / 2)
+        no = C * (ball(1) / 2 - met.zero * (1 + r.u) ** 2)
         one, none = retrieved((-yes).exp(), n, r), retrieved(n * (-no).exp(), n, r)
         return certified(decided(one.one, none.zero, r))
 

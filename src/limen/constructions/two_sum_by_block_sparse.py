@@ -21,14 +21,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flint import arb
-
 from limen.constructions._features import sizes_of
 from limen.constructions._fields import apart, table, tokens
-from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.constructions._margins import Roundoff, certified, holds
 from limen.constructions._program import Attend, HeadRange, Logits, Match, Piece, Program, Programmed, Tier
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -86,7 +85,6 @@ class TwoSumByBlockSparse(Programmed):
             readout=Logits({"answer": (0, 2)}, (0, -1)),
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Scores err by the rounding of numbers up to 4cM²; a value is read up to its neighbours' weight."""
         r, B, M, n = Roundoff.of(precision), self.B, self.task.M, self.task.n
@@ -94,7 +92,7 @@ class TwoSumByBlockSparse(Programmed):
         if r is None or not holds(precision, M * M, largest):
             return None
         noise = largest * (8 * r.u + r.sums(4))
-        off = n * (2 * noise - arb(C) / 2).exp()
+        off = n * (2 * noise - ball(C) / 2).exp()
         value = M * (2 * off + (4 * r.u + 2 * r.sums(n)))  # how far from the whole number
         unit = 4 * (value + 2 * (M + 1) * (2 * r.u + r.sums(3)))
         answer = B * (unit + 4 * r.sums(3 * B)) + 2 * r.u * (B + 1)

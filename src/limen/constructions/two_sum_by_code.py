@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, tokens
 from limen.constructions._lookup import contrast
-from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
+from limen.constructions._margins import Roundoff, certified, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._residues import ResidueWords
 from limen.constructions._words import decided, verdict
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.tasks.two_sum import TwoSum
 
@@ -67,12 +66,11 @@ class TwoSumByCode(Programmed):
             readout=verdict("found", high=1),
         )
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         if r is None:
             return None
         n, C = self.task.n, self.C
-        partner = retrieved((arb(-C) / 2).exp() + n * arb(-C).exp(), n + 1, r)
-        blank = retrieved(n * (arb(-C) / 2).exp(), n + 1, r)
+        partner = retrieved((ball(-C) / 2).exp() + n * ball(-C).exp(), n + 1, r)
+        blank = retrieved(n * (ball(-C) / 2).exp(), n + 1, r)
         return certified(decided(partner.one, 2 * blank.zero, r))

@@ -29,17 +29,16 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flint import arb
-
 from limen.constructions._features import sizes_of
 from limen.constructions._fields import ONE, tokens
 from limen.constructions._lookup import contrast
-from limen.constructions._margins import Roundoff, certified, holds, in_balls, retrieved, whole
+from limen.constructions._margins import Roundoff, certified, holds, retrieved, whole
 from limen.constructions._program import Attend, Logits, Match, Program, Programmed, Tier
 from limen.constructions._residues import ResidueWords
 from limen.constructions._weights import identity
 from limen.constructions._words import decided
 from limen.core.architecture import Architecture
+from limen.core.balls import ball
 from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -119,7 +118,6 @@ class TwoSumByTopK(Programmed):
         w["IQ"][at["asks"], asks] = 1 if self.k == 1 else 4  # in the first head
         w["IW"][at["asks"]] = 1
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Index scores are whole: no part of a sum is above 2·2b + 2(2b - 1).  Scores are whole times C/2."""
         b, C, read = self.residues.bits, self.C, self.read
@@ -128,6 +126,6 @@ class TwoSumByTopK(Programmed):
         r = Roundoff.of(precision)
         if r is None or not holds(precision, 8 * b, 2 * C * b):
             return None
-        partner = retrieved((arb(-C) / 2).exp() + read * arb(-C).exp(), read, r)
-        blank = retrieved(read * (arb(-C) / 2).exp(), read, r)
+        partner = retrieved((ball(-C) / 2).exp() + read * ball(-C).exp(), read, r)
+        blank = retrieved(read * (ball(-C) / 2).exp(), read, r)
         return certified(decided(partner.one, 2 * blank.zero, r))

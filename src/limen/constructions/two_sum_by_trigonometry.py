@@ -19,13 +19,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flint import arb
-
 from limen.constructions._fields import ONE, table, tokens
-from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
+from limen.constructions._margins import Roundoff, certified, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._words import decided, verdict
 from limen.core.arrays import np
+from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.core.weights import Array
 from limen.errors import BadInput
@@ -69,7 +68,6 @@ class TwoSumByTrigonometry(Programmed):
         θ = np.arange(self.task.M) * (2 * math.pi / self.task.M)
         return np.stack([np.cos(θ), np.sin(θ)], -1)
 
-    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Relative to |cos cos| + |sin sin| ≤ 1 a score errs by two rounded factors, a sum and a rounding.
 
@@ -79,8 +77,8 @@ class TwoSumByTrigonometry(Programmed):
         r = Roundoff.of(precision)
         if r is None:
             return None
-        n, half_δ = self.task.n, (arb.pi() / self.task.M).sin() ** 2
-        table = arb(2) ** -48
+        n, half_δ = self.task.n, (ball(1) / self.task.M).sin_pi() ** 2
+        table = ball(2) ** -48
         token = (1 + r.u) ** 3 * (1 + r.sums(2)) * (1 + 4 * table) - 1
         blank = (1 + r.u) ** 2 * (1 + table) - 1
         step = (

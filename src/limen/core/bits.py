@@ -1,38 +1,59 @@
 r"""Bits, counted exactly: logarithms of large numbers, rounded to the side that keeps a statement true.
 
-A "cannot" must never come from a rounding error: here every logarithm is a ball (python-flint), made
-finer until it decides.
+A "cannot" must never come from a rounding error: here every logarithm is a ball, made finer until it decides.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
-from flint import arb, ctx, fmpz
+from limen.core.balls import Ball, ball, constant, ln_2, pi
 
-_WRITTEN = 2**14  # bits of a count that is written out as an integer
-
-
-def log2(x: int) -> arb:
-    """log₂ x as a ball, at the working precision."""
-    return arb(fmpz(x)).log() / arb.const_log2()
+_WRITTEN = 2**14  # bits of a count that is written out
 
 
-def log2_binomial(n: int, k: int) -> arb:
-    """log₂ C(n,k) as a ball, by the Γ function: no large number is written out.
+def log2_binomial(n: int, k: int, precision: int) -> Ball:
+    """log₂ C(n,k), by Stirling's series: no large number is written out.
 
-    Differences of Γ's cancel: the working precision must exceed the bits of n by as many as are wanted.
+    Differences of factorials cancel: `precision` must exceed the bits of n by as many as are wanted.
     """
     if not 0 <= k <= n:
         raise ValueError(f"C({n}, {k}) is 0")
-    return log2_factorial(n) - log2_factorial(k) - log2_factorial(n - k)
+    log = _log_factorial(n, precision) - _log_factorial(k, precision) - _log_factorial(n - k, precision)
+    return log / constant(ln_2, precision)
 
 
-def log2_factorial(n: int) -> arb:
-    """log₂ n! as a ball."""
-    return arb(fmpz(n + 1)).lgamma() / arb.const_log2()
+@lru_cache(maxsize=2**10)
+def _log_factorial(n: int, precision: int) -> Ball:
+    """ln n! = n·ln n - n + ½·ln 2πn + Σ_j B_{2j}/(2j·(2j-1)·n^{2j-1}), and the rest is below the next term.
+
+    Terms fall while 2j < 2πn, and the least is far below the last place where n is not written out.
+    """
+    if n <= 8 * precision:
+        return ball(math.factorial(n), precision).log()
+    n_ = ball(n, precision)
+    total = (n_ + ball(0.5)) * n_.log() - n + (2 * constant(pi, precision)).log() / 2
+    j = 1
+    while True:
+        B = _bernoulli(2 * j) / (2 * j * (2 * j - 1))
+        term = ball(B.numerator, precision) / B.denominator / n_ ** (2 * j - 1)
+        if abs(term.mid).bit_length() + term.place < total.place:
+            return total.widened(term if term.mid > 0 else -term)
+        total, j = total + term, j + 1
 
 
+@lru_cache(maxsize=2**10)
+def _bernoulli(m: int) -> Fraction:
+    """B_m by Σ_{k≤m} C(m+1,k)·B_k = 0."""
+    if m < 2 or m % 2:
+        return (Fraction(1), Fraction(-1, 2))[m] if m < 2 else Fraction(0)
+    return -sum((math.comb(m + 1, k) * _bernoulli(k) for k in range(m)), Fraction(0)) / (m + 1)
+
+
+@lru_cache(maxsize=2**12)
 def power_bits(*powers: tuple[int, int]) -> int:
     """⌈log₂ Π b^e⌉ exactly, for pairs (b, e) with b ≥ 1, e ≥ 0.
 
@@ -45,30 +66,23 @@ def power_bits(*powers: tuple[int, int]) -> int:
         return whole
     precision = 64 + max(e.bit_length() for _, e in rest)
     while True:
-        with ctx.workprec(precision):
-            fraction = sum((arb(fmpz(e)) * (log2(b) - (b.bit_length() - 1)) for b, e in rest), arb(0))
-            above = fraction.ceil().unique_fmpz()  # none while the ball contains an integer
-        if above is not None:
-            return whole + int(above)
+        parts = (e * (ball(b, precision).log2() - (b.bit_length() - 1)) for b, e in rest)
+        fraction = sum(parts, ball(0))
+        above = ceil_bits(fraction)
+        if above == ceil_bits(fraction.low()):
+            return whole + above
         precision *= 2
 
 
-def floor_bits(x: arb) -> int:
+def floor_bits(x: Ball) -> int:
     """The largest integer that is surely not above x."""
-    return _integer(x.lower().floor())
+    low = x.low()
+    return low.mid << low.place if low.place >= 0 else low.mid >> -low.place
 
 
-def ceil_bits(x: arb) -> int:
+def ceil_bits(x: Ball) -> int:
     """The least integer that is surely not below x."""
-    return _integer(x.upper().ceil())
-
-
-def _integer(x: arb) -> int:
-    """The integer in a ball that contains exactly one."""
-    whole = x.unique_fmpz()
-    if whole is None:
-        raise ValueError(f"{x} is not precise enough to be rounded: raise the working precision")
-    return int(whole)
+    return -floor_bits(-x)
 
 
 @dataclass(frozen=True)

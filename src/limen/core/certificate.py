@@ -99,6 +99,25 @@ class Run(Certificate, frozen=True, kw_only=True, tag="run"):
     margin: Number
 
 
+class AccuracyReached(Certificate, frozen=True, kw_only=True, tag="accuracy"):
+    """Trained weights that gave so many right answers on `tried` inputs, in this precision.
+
+    The inputs are drawn from `seed` as training draws those that it judges by: hard ones, of a distribution
+    that the task's lesson names, or plain ones.  `codes` is the SHA-256 of the codes of the numbers that are
+    rounded, where the architecture has a p.
+    """
+
+    weights: Digest
+    codes: Digest | None
+    precision: Literal["float32", "float64"]
+    seed: Natural
+    hard: bool
+    distribution: Word | None
+    thought: bool  # whether it writes a chain of thought first
+    tried: Natural
+    right: Natural
+
+
 class Sides(NamedTuple):
     """What a task needs at least and an architecture has at most: bits that cross, or tokens it reads."""
 
@@ -290,7 +309,9 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
 Proof = (
     Bound | ExactBound | ExactCeiling | TableBound | Solves | Fits | Machine | CorrectEverywhere
 )  # what the kernel derives
-Tried = WrongAnswer | SameAnswer | Collision | StateCollision | Run | Transcript  # what a run shows
+Tried = (
+    WrongAnswer | SameAnswer | Collision | StateCollision | Run | AccuracyReached | Transcript
+)  # what a run shows
 Witness = Proof | Tried
 
 

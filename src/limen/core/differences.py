@@ -68,7 +68,7 @@ STACKS: dict[str, Callable[[Architecture], bool]] = {
     "full and recurrent layers": lambda stack: _kinds(stack) == {True, False},
     "log-linear layers": lambda stack: _kinds(stack) == {False} and _mixer("log_linear")(stack),
     "block-sparse layers": _mixer("block_sparse"),
-    "a token index": _mixer("top_k"),
+    "a token index": lambda stack: _mixer("top_k")(stack) or _mixer("dsa")(stack),
 }
 
 DIFFERENCES = (

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import fsum, sqrt
+from typing import NamedTuple
 
 
 class Outcome(StrEnum):
@@ -91,6 +92,28 @@ def outcome(runs: Sequence[Measurement], control: Sequence[Measurement] | None, 
     return Outcome.NO_STATEMENT
 
 
+class Reached(NamedTuple):
+    """How many runs reached the threshold, and of how many."""
+
+    runs: int
+    of: int
+
+    @property
+    def some(self) -> str:
+        """` (2 of 3 seeds)`, behind LEARNED where some did and others did not; otherwise nothing."""
+        return f" ({self.runs} of {self.of} seeds)" if 0 < self.runs < self.of else ""
+
+
+def reached(runs: Sequence[Measurement], threshold: float) -> Reached:
+    """The counts of the start from which the largest share reached it; a run that diverged did not."""
+    counts = []
+    for start in dict.fromkeys(run.start for run in runs):
+        own = [run for run in runs if run.start == start]
+        there = sum(run.accuracy >= threshold and run.stop != "diverged" for run in own)
+        counts.append(Reached(there, len(own)))
+    return max(counts, key=lambda one: one.runs / one.of)
+
+
 def passes(control: Sequence[Measurement], threshold: float, steps: int) -> bool:
     """Whether there is a run of it, and all reached the threshold in so many steps."""
     return bool(control) and all(run.accuracy >= threshold and run.steps <= steps for run in control)
@@ -110,13 +133,20 @@ class Trained:
     accuracy: float
     drawn: str  # how the texts are drawn that it is about
     seeds: int
+    reached: int  # of these seeds, from the start with the largest share
     starts: tuple[str, ...]
     steps: int  # at most
+
+    @property
+    def by_some(self) -> bool:
+        """Whether some seeds learned the task and others did not."""
+        return self.outcome is Outcome.LEARNED and self.reached < self.seeds
 
     def __str__(self) -> str:
         word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
         which = f"{self.task}, {self.tokens:,} tokens, by {self.architecture}"
+        some = f"{self.reached} of {self.seeds} seeds, " if self.by_some else ""
         seeds = f"{self.seeds} seed{'s' * (self.seeds > 1)}, start {' or '.join(self.starts)}"
         right = f"{self.accuracy:.1%} of texts {self.drawn}"
         where = f"cell “{self.cell}” of experiment {self.experiment}"
-        return f"{word} (in at most {self.steps:,} steps): {which}, {right}, {seeds}; {where}"
+        return f"{word} ({some}in at most {self.steps:,} steps): {which}, {right}, {seeds}; {where}"

@@ -81,7 +81,6 @@ class Precision(ABC):
         return _NAMED[_SHORT.get(call.name, call.name)]
 
 
-@dataclass(frozen=True)
 class Exact(Precision):
     """Integers of any size; a run carries them in int64."""
 

@@ -101,7 +101,6 @@ class Theorem(ABC):
         return witness
 
 
-@dataclass(frozen=True)
 class ExactTheorem(Theorem):
     """A theorem about exact arithmetic and an affine readout: its bounds are kept apart from all others."""
 

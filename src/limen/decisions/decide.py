@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from limen.core.architecture import AffineEnd, Architecture
@@ -30,6 +30,7 @@ from limen.files.folder import content_of, write_whole
 from limen.files.missing import LeftOut, absent, package
 
 _KINDS = 8  # of layers that are left out in turn
+_REMEMBERED = 4096  # sizes of which it is known whether they are ruled out
 Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why it is neither
 
 
@@ -241,6 +242,7 @@ def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
     return _ceiling(task, architecture, steps) is not None
 
 
+@lru_cache(maxsize=_REMEMBERED)  # `where` decides at many sizes: each verdict seeks the one that flips
 def _reached(task: Task, architecture: Architecture, steps: int) -> bool:
     return _excluded(task, architecture.reaching(task.length + steps), steps)
 

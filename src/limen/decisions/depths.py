@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -35,10 +36,18 @@ LOSS = "removing it costs {}"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
 _SILENT = ("block_sparse", "nsa", "fetch")  # no weights are known that chain hops through these
-_ARGUED = ("conv_softmax", "s4d", "top_k")  # the depth rule chains through these, no construction does
+_ARGUED = ("conv_softmax", "dsa", "top_k")  # the depth rule chains through these, no construction does
+_FIRST = ("s4d",)  # nor through these behind a softmax layer: they add up what all tokens hold
 _DEPTH, _MERGED = "composition_depth", "log_linear_state"  # the second counts a state that does not grow
 _PARTS, _FINEST = (1, 2, 8), 10  # parts of tables that are tried; m becomes larger by 2^-10 of it at first
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
+
+
+class HopCounts(NamedTuple):
+    """How many hops some weights chain, and how many where none depends on the question."""
+
+    hops: int
+    plain: int
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -116,26 +125,38 @@ def depth(
             raise BadInput(f"layer {i}, {layer}, reads later tokens, but the depth rule covers decoders only")
     chaining, numbers = _chaining(architecture, numbers)
     graph = Graph.of(chaining, 1)
-    κ, φ = max(graph.κ, 0), graph.φ
+    chained = _hops(graph, steps)
     path = tuple(Stop(numbers[s.layer], s.mixer, s.holds) for s in _path(chaining, graph))
     return DepthReport(
         architecture=str(architecture),
         steps=steps,
-        hops=κ + steps * φ,
-        plain_hops=max(κ + steps * φ, 2 ** _doublings(graph) - 2),
-        hops_per_step=φ,
+        hops=chained.hops,
+        plain_hops=chained.plain,
+        hops_per_step=graph.φ,
         path=path,
-        saves=tuple(Change(numbers[i], effect) for i, effect in _saves(chaining, κ)),
-        certified=_certified(architecture, κ + steps * φ + 1, steps, far),
+        saves=tuple(Change(numbers[i], effect) for i, effect in _saves(chaining, max(graph.κ, 0))),
+        certified=_certified(architecture, chained.hops + 1, steps, far),
         silent=tuple(dict.fromkeys(identifier(p.mixer) for p in _parts(architecture) if not _chains(p))),
-        argued=_argued({stop.mixer for stop in path}),
+        argued=_argued([stop.mixer for stop in path]),
     )
 
 
-def _argued(mixers: set[str]) -> tuple[str, ...]:
+def hops_of(architecture: Architecture) -> HopCounts:
+    """The hops of one pass, at once: what is ruled out is not sought."""
+    chaining, _ = _chaining(architecture, range(len(architecture.layers)))
+    return _hops(Graph.of(chaining, 1), 0)
+
+
+def _hops(graph: Graph, steps: int) -> HopCounts:
+    hops = max(graph.κ, 0) + steps * graph.φ
+    return HopCounts(hops, max(hops, 2 ** _doublings(graph) - 2))
+
+
+def _argued(path: list[str]) -> tuple[str, ...]:
     """Those of the path through which nothing is built; hard attention is built only without other mixers."""
+    mixers, later = {*path}, {name for name in path[1:] if name in _FIRST}
     beside = {"hard"} if len(mixers) > 1 else set[str]()
-    return tuple(sorted(mixers & {*_ARGUED, *beside}))
+    return tuple(sorted((mixers & {*_ARGUED, *beside}) | later))
 
 
 def _chaining(architecture: Architecture, numbers: Sequence[int]) -> tuple[Architecture, Sequence[int]]:

@@ -23,10 +23,12 @@ from limen.core.quantities import plural
 from limen.core.text import word
 from limen.core.verdict import Argued
 from limen.errors import BadInput, counted
+from limen.mixers.dsa import Dsa
 from limen.mixers.gated_softmax import GatedSoftmax
 from limen.mixers.mla import Mla
 from limen.mixers.retnet import Retnet
 from limen.mixers.softmax import Softmax
+from limen.mixers.top_k import TopK
 from limen.model.files import written
 from limen.model.model import Frame
 from limen.model.readout import Affine, Binary
@@ -54,8 +56,18 @@ def _lacking(needed: Architecture, there: Architecture) -> str:
     """Why a stack has no room for a construction."""
     stacks = needed.layers, there.layers
     wanted, given = ({type(part.mixer) for layer in layers for part in layer.parts} for layers in stacks)
-    latent = Softmax in wanted and Mla in given
-    room = " (in mla: keys of d_k - d_r, and a latent of h(d_k + d) for the heads used)" if latent else ""
+    latents = [
+        name
+        for kind, of, name in ((Softmax, Mla, "mla"), (TopK, Dsa, "dsa"))
+        if kind in wanted and of in given
+    ]
+    room = (
+        " (in {}: keys of d_k - d_r, and a latent of h(d_k + d) for the heads used)".format(
+            " and ".join(latents)
+        )
+        if latents
+        else ""
+    )
     room += _exactly(needed, there)
     if len(needed.layers) == 1:
         return f"needs a layer at least as large as {needed}{room}; this stack has none"
@@ -250,12 +262,13 @@ def _held(wanted: Layer, there: Layer) -> list[Part] | None:
     """The parts of a layer that hold the wanted ones, or None; each head is used once.
 
     A head of the construction has keys and values of its own: where heads share them, it takes a group; in an
-    `mla` they take a part of the latent.  Heads of `retnet` fade at their own rates: they are the first.
+    `mla` or `dsa` they take a part of the latent.  Heads of `retnet` are the first, as each has its own rate,
+    and one index chooses for all heads of `top_k` and `dsa`: there a part holds one alone.
 
     A part with its own number of state bits does not set the precision.
     """
     heads = [_sets(part.mixer) for part in there.parts]
-    latents = [part.mixer.latent if isinstance(part.mixer, Mla) else math.inf for part in there.parts]
+    latents = [_latent(part.mixer) for part in there.parts]
     used: list[Part] = []
     for want in wanted.parts:
         h, pairs = _sets(want.mixer), getattr(want.mixer, "pair_size", 0)
@@ -263,7 +276,8 @@ def _held(wanted: Layer, there: Layer) -> list[Part] | None:
         at = next((i for i in room if _within(want, there.parts[i])), None)
         if at is None:
             return None
-        heads[at], latents[at] = 0 if isinstance(want.mixer, Retnet) else heads[at] - h, latents[at] - pairs
+        heads[at] = 0 if isinstance(want.mixer, Retnet | TopK) else heads[at] - h
+        latents[at] -= pairs
         if want.p is None:
             used.append(there.parts[at])
     return used
@@ -280,11 +294,23 @@ def _within(want: Part, part: Part) -> bool:
     return all(_enough(want.mixer, mixer, f.name) for f in fields(want.mixer) if f.name not in _COUNTED)
 
 
+def _latent(mixer: Mixer) -> float:
+    """The size of the latent of which all keys and values come; ∞ where there is none."""
+    match mixer:
+        case Mla():
+            return mixer.latent
+        case Dsa():
+            return mixer.mla.latent
+    return math.inf
+
+
 def _plain(mixer: Mixer) -> Mixer:
-    """The softmax heads that an `mla` or a `gated_softmax` can be; other mixers as they are."""
+    """The heads that an `mla`, a `gated_softmax` or a `dsa` can be; other mixers as they are."""
     match mixer:
         case Mla():
             return Softmax(mixer.h, mixer.d, d_k=mixer.own)
+        case Dsa():
+            return TopK(mixer.h, mixer.d, mixer.k, d_k=mixer.mla.own, h_i=mixer.h_i, d_i=mixer.d_i)
         case GatedSoftmax():
             return Softmax(mixer.h, mixer.d, d_k=mixer.d_k, kv_heads=mixer.kv_heads)
     return mixer

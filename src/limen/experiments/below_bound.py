@@ -153,7 +153,11 @@ def _sums(seeds: int, rates: tuple[float, ...] = RATES) -> list[ExperimentCell]:
 
 _SETS = {  # by size: the layer, the bits of its reply, and how it is trained
     8: ("unit_softmax(h=1,d=5,d_k=32,p=1)", 7, {"batch": 32, "steps": 5000, "rate": 1e-3}),
-    16: ("unit_softmax(h=1,d=4,d_k=64,p=2)", 12, {"batch": 64, "steps": 2000, "rate": 3e-3}),
+    16: (
+        "unit_softmax(h=2,d=1,d_k=64,p=2)",
+        12,
+        {"batch": 64, "steps": 10000, "rate": 3e-3, "width": 128, "hidden": 256},
+    ),
 }
 
 
@@ -189,10 +193,12 @@ EXPERIMENT = Experiment(
             not_learned=("linear, one full layer",),
         ),
         Finding(
-            "In the place of linear attention the gated delta rule learns them with two of three seeds and "
-            "Mamba-2 with none ({mamba2, two full layers}): no statement about these with one full layer.",
+            "In the place of linear attention the gated delta rule and two full layers learn them in 3,000 "
+            "steps with every seed, and with one are right on {gated_delta, one full layer}. Mamba-2 and two "
+            "do not ({mamba2, two full layers}), so nothing is said of it and one.",
             learned=("gated_delta, two full layers",),
-            no_statement=("gated_delta, one full layer", "mamba2, one full layer"),
+            not_learned=("gated_delta, one full layer",),
+            no_statement=("mamba2, one full layer",),
         ),
         Finding(
             "A table of 64 bits is learned by each recurrence with a large state. With fewer bits than the "
@@ -228,12 +234,24 @@ EXPERIMENT = Experiment(
     came_about=(
         "Settings were not fixed beforehand. Those below were changed after results had been seen, of seeds "
         "0, 1 and 2 as well. Runs that were dropped are not shipped.",
-        "Disjointness began with sets of 16, where seven configurations of two layers reached 62 to 90%; in "
-        "two more runs later, replies of 12 bits and 2,000 steps, they reached 96.8% at 1e-3 on the "
-        "validation seed and 85.5% at 3e-3 on seed 0: no control. "
+        "Disjointness began with sets of 16, where seven configurations of two layers reached 62 to 90%. "
         "Then came sets of 8 in two shapes. In 3,000 steps two layers reached 100.0, 100.0 and 92.2%, so "
-        "they were given 5,000, and seed 2 still misses 99%. Rates were searched in 3,000 "
-        "steps; a search in 5,000 that ended later bears them out.",
+        "they were given 5,000, and seed 2 still misses 99%. Rates were searched in 3,000 steps; a search in "
+        "5,000 that ended later bears them out.",
+        "A sketch outside this project had reached 100% on sets of 16, with replies of 12 bits, on seeds 0 "
+        "and 1, where two runs here reached 96.8 and 85.5%. With the same weights and batches it agrees with "
+        "this trainer in outputs, gradients and the losses of 60 steps, to 1e-5, and on seeds 2 to 5 it is "
+        "right on 53, 57, 58 and 70% after 600 steps: its seeds were lucky. What fails are single places: a "
+        "head that was right on all others took the wrong keys for four of 16.",
+        "Against that these were tried on seed 0 or 1, 900 steps each, and did not help: GELU, biases and "
+        "starts as in the sketch, one table of full width, the rate 1e-3, four heads or two with p=1. "
+        "`unit_softmax` begins with queries √d_k times shorter than keys, which its norm takes out again, "
+        "but which steps of AdamW turn further. With queries as long as keys seed 0 went from 82.8 to 100%, "
+        "and seed 1 stayed at 78.9% after 1,500 steps; two heads of 6 bits then took seed 1 to 100% and left "
+        "seed 0 at 86%; with width 128 seeds 0 and 1 reached 99.7 and 99.9%, and seed 2 was at 72% after "
+        "1,300 steps. Two hops became slower with the longer queries: linear attention took 1,100 steps, the "
+        "gated delta rule 1,800 of 2,000. So the start was left as it is, none of these runs is shipped, and "
+        "there is still no control at 12 bits.",
         "2-Sum began modulo 256 at rate 3e-3, with full attention at 99.0, 98.3 and 99.95% in 2,000 steps of "
         "32 questions, and at 97.2, 98.6 and 99.1% in 4,000 of 16: no control. Modulo 128 and at 1e-3 it is "
         "one. The rates of its blocks were carried over from modulo 256; a search that ended later bears "
@@ -242,8 +260,19 @@ EXPERIMENT = Experiment(
         "control, rose by that from 76.0, 83.1 and 64.7% to 100%; on the validation seed it reaches 76.8% at "
         "the rate that was chosen, so three of four seeds learn. The gated delta rule with 12 bits fell from "
         "17.6% to {eva: gated_delta(h=1,d=2,p=3)}.",
-        "The gated delta rule in 3,000 steps, two hops at m=48, and a recurrence behind one full layer or "
-        "between two were prepared and not run for lack of time; `full` has them.",
+        "The gated delta rule reached 90.1, 99.8 and 99.9% in 1,500 steps, so it was given 3,000, at the "
+        "same rate; no rate was searched.",
+        "Where Mamba-2 fails: after 1,400 steps the loss of its three labels together (7.7 to 7.8) is still "
+        "above that of who knows z_0 and nothing else (6.9). It has no convolution here, and forgets slowly "
+        "at the start, but its norm leaves of two channels one angle. With the same 16 bits as four channels "
+        "of one number (d=4, s=1), or as eight of two (d=8, s=2, p=1), it passes z_0 on after 500 steps on "
+        "seed 0, and does not take the first hop up to step 900, at 1e-3, nor d=4 at 3e-3 up to step 800, "
+        "nor d=2 with W_O begun a tenth as large. With longer queries (see disjointness) d=4 begins the "
+        "first hop at step 900. More steps were not tried.",
+        "One full layer before a recurrence of 8 bits is ruled out at m=32 if replies have 16 bits. Its "
+        "control, linear attention between two such layers (`full`), did not take the first hop in 1,500 "
+        "steps on the validation seed: one number of state leaves one number to read. Two hops at m=48 "
+        "were prepared and not run.",
         "Two hops were also tried at m=64, n1=1, where three attempts at a control failed, and at m=32, "
         "n1=4, where one did. They are left to `full`, and nothing is said of them.",
         "Trained again by a second reader on seed 7, which was not used before: linear attention with two "
@@ -259,7 +288,8 @@ EXPERIMENT = Experiment(
         *_tables(tuple(_TABLES), 3),
         *_sums(3),
         *_hybrids(32, 1, ("linear",), 3, 1500, rates=RATES),
-        *_hybrids(32, 1, ("gated_delta", "mamba2"), 3, 1500),
+        *_hybrids(32, 1, ("gated_delta",), 3, 3000),
+        *_hybrids(32, 1, ("mamba2",), 3, 1500),
         *_layers(8, 3),
     ),
     full=(

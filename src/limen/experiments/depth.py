@@ -24,7 +24,6 @@ INSTEAD = {  # of full layers; a window of W tokens keeps the last W - 1, 32 num
 }
 FOUR = {  # two full layers and two states
     "full, state, full, state": f"{FULL},{STATE},{FULL},{STATE}",
-    "state, full, state, full": f"{STATE},{FULL},{STATE},{FULL}",
     "2 full, 2 states": f"2*{FULL},2*{STATE}",
     "2 states, 2 full": f"2*{STATE},2*{FULL}",
 }
@@ -80,6 +79,12 @@ EXPERIMENT = Experiment(
             learned=("state first, hop labels", "state between, hop labels"),
             not_learned=("state last, hop labels",),
         ),
+        Finding(
+            "Two full layers and two such recurrences learn them with every seed in each of three orders: "
+            "alternating, recurrences first, and full layers first (two seeds), which takes the most steps. "
+            "So at equal counts the order does not decide here.",
+            learned=tuple(f"{order}, hop labels" for order in FOUR),
+        ),
     ),
     silent=(
         "Two hops alone were run. At 22 tokens no theorem rules two layers out, nor any order: this is what "
@@ -92,12 +97,17 @@ EXPERIMENT = Experiment(
         "alone reach 25.9% on seed 0.",
         "One full layer before two states of 16 numbers was begun and stopped for lack of time: 20.6% on "
         "seed 0 (not shipped).",
+        "The four layers were given 3,000 steps from the start, because of the first remark. The order that "
+        "begins with a recurrence and alternates was left out for lack of time, and "
+        "so was a third seed of full layers first.",
     ),
     x="layers",
     quick=tuple(_layers("hop labels", 1, 1000)[:2]),
     standard=(
         *_layers("hop labels", 3, 1000),
         *_others("two full layers and a state, by order", 3, 1000),
+        *_others("two full layers and two states, by order", 3, 3000)[::2],
+        *_others("two full layers and two states, by order", 2, 3000)[1:2],
     ),
     full=(
         *_layers("hop labels", 10, 5000),

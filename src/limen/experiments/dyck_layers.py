@@ -75,6 +75,11 @@ EXPERIMENT = Experiment(
         "widths. A failure of attention here is therefore one of training, in this budget. One width and "
         "one rate were tried."
     ),
+    came_about=(
+        "Tried by a second reader, who had made none of these runs (not shipped): two layers of attention "
+        "with four heads of 8 in the place of one of 32 are right on 94.3% of words of 16 brackets in the "
+        "same steps, seed 0. On seed 7 the two layers of this table reach 89.3%.",
+    ),
     x="stack",
     threshold=0.97,
     quick=_cells(_STACKS, 1),

@@ -55,6 +55,12 @@ EXPERIMENT = Experiment(
         "the control is two layers: that one layer could be trained to equality is not shown. Disjointness "
         "was not tried with one."
     ),
+    came_about=(
+        "Tried by a second reader, who had made none of these runs (not shipped): with QK-norm "
+        "(`unit_softmax`) and a rate of 3e-3 one layer is right on 97.3% of equality in the same steps, "
+        "seed 0. So most of the distance between one layer and two comes from these settings. As trained "
+        "here, but on seed 7, it is right on 61.3%.",
+    ),
     x="n",
     quick=_cells(("disjointness",), (16,), 1, 1000)[:1],
     standard=_cells(_BOTH, (16,), 3, 1000)[:3],  # of disjointness one layer is left to `full`

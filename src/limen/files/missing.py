@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 
 # What brings each: the extra `limen[…]`, or the package itself.
-_BROUGHT_BY = dict.fromkeys(("torch", "jaxtyping"), "limen[run]")
+_BROUGHT_BY = dict.fromkeys(("torch", "jaxtyping", "flint"), "limen[run]")
 _BROUGHT_BY |= dict.fromkeys(("altair", "vl_convert"), "limen[report]")
 _BROUGHT_BY |= dict.fromkeys(("dask", "distributed", "duckdb"), "limen[train]")
 _BROUGHT_BY |= dict.fromkeys(("accelerate", "gguf"), "limen[probe]")

@@ -14,8 +14,8 @@ from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
 from limen.hf.stack import SUMS, Bits, Block, EveryToken, Kept, Use
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.dsa import Dsa
 from limen.mixers.mla import Mla
-from limen.mixers.top_k import TopK
 
 FIELDS = (
     "hidden_size",
@@ -40,7 +40,8 @@ def indexed(f: Fields, own_index: bool) -> Block:
     """The same, of the index_topk tokens that an index chooses; the index keys may be another layer's."""
     d_i = f.integer("index_head_dim")
     h, d_v, k = f.integer("num_attention_heads"), _value_size(f), f.integer("index_topk")
-    mixer = TopK(h, d_v, k, d_k=_key_size(f), h_i=f.integer("index_n_heads"), d_i=d_i)
+    r, d_r = f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim", 0)
+    mixer = Dsa(h, d_v, k, d_k=_key_size(f), h_i=f.integer("index_n_heads"), d_i=d_i, r=r, d_r=d_r)
     index = (Kept(Use.INDEX, d_i, EveryToken()),) if own_index else ()
     return Block("indexed attention", Part(mixer, p=SUMS), (_latents(f), *index), (*_sizes(f), ("top_k", k)))
 

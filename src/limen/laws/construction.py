@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from flint import ctx
 
 from limen.core.certificate import Run
 from limen.core.construction import Construction
@@ -93,16 +92,6 @@ def where_fixed_point_saturates_nothing_false_is_certified(construction: Constru
             _right(construction, least)
 
 
-def its_margin_does_not_depend_on_the_precision_that_flint_happens_to_have(
-    construction: Construction,
-) -> None:
-    """A ball that is too wide says None or less; it is computed with its own precision."""
-    usual = [construction.margin(p) for p in (_F64, _F32, _BF16)]
-    with ctx.workprec(20):
-        coarse = [construction.margin(p) for p in (_F64, _F32, _BF16)]
-    require(coarse == usual, f"with 20 bits the margins are {coarse}, otherwise {usual}")
-
-
 def its_parts_fit_together(construction: Construction) -> None:
     """Columns, answers and shapes are those of the frame."""
     frame, weights = construction.frame(), construction.weights()
@@ -147,5 +136,4 @@ def _refused(evidence: Run, model: Model) -> bool:
 _EVERY: tuple[Law, ...] = (
     its_parts_fit_together,
     it_is_right_in_float64,
-    its_margin_does_not_depend_on_the_precision_that_flint_happens_to_have,
 )

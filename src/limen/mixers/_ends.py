@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from limen.core.heads import Grouped, join, split
 from limen.core.tensors import jt, torch
@@ -12,7 +11,6 @@ from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import attend, attend_ends, attend_later, ends
 
 
-@dataclass(frozen=True)
 class SeesEnds(Grouped):
     """Softmax heads, each token of which sees `sight` = (first, last) tokens, its own included."""
 

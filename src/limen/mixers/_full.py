@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from limen.core.heads import Grouped, join, split
 from limen.core.tally import SEEN, Terms
@@ -15,7 +14,6 @@ from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import fused
 
 
-@dataclass(frozen=True)
 class FullAttention(Grouped):
     """Heads that read all tokens that they see; `out` makes the output of what they have read."""
 

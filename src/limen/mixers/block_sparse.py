@@ -49,6 +49,16 @@ class BlockSparse(Headed):
     B: int = 4
     k: int = 2
 
+    @property
+    def message(self) -> int:
+        """The numbers of a block's message: a key and a value for each head."""
+        return self.pair_size
+
+    @property
+    def opened(self) -> int:
+        """Blocks but its own whose tokens one token reads, at most."""
+        return self.h * self.k
+
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width) | {
             "PK": (self.h, self.B),

@@ -9,12 +9,9 @@ matrix a head, and the c-1 last rows of the projections.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.mixers._delta import DeltaRule
 
 
-@dataclass(frozen=True)
 class Delta(DeltaRule):
     """h heads with values of size d and keys of size d_k (default: d), behind a convolution over c."""
 

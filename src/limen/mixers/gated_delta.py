@@ -11,7 +11,6 @@ the projections and q, k, v.  State: one (d_k, d) matrix a head, and the c-1 las
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from limen.core.heads import split
 from limen.core.tally import ONE, Terms
@@ -21,7 +20,6 @@ from limen.mixers._delta import DeltaRule
 from limen.mixers.recurrence.decay import initial_time_steps, time_step
 
 
-@dataclass(frozen=True)
 class GatedDelta(DeltaRule):
     """h heads with values of size d and keys of size d_k (default: d), behind a convolution over c."""
 

@@ -14,14 +14,12 @@ and in all narrower formats, since e^-64 is lost beside 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from limen.core.tensors import jt, torch
 from limen.core.weights import Shapes
 from limen.mixers._full import FullAttention
 
 
-@dataclass(frozen=True)
 class GatedSoftmax(FullAttention):
     """h heads with values of size d and queries and keys of size d_k (default: d), in kv_heads sets."""
 

@@ -11,7 +11,6 @@ j is a step function: gradients reach V and O, never Q and K.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from limen.core.heads import Grouped, join, split
 from limen.core.tally import SEEN, Terms
@@ -19,7 +18,6 @@ from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
 
 
-@dataclass(frozen=True)
 class Hard(Grouped):
     """h heads with values of size d and queries and keys of size d_k (default: d), in kv_heads sets."""
 

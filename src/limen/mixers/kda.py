@@ -12,7 +12,6 @@ rows of the projections.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from limen.core.heads import split
 from limen.core.tensors import jt, torch
@@ -21,7 +20,6 @@ from limen.mixers._delta import DeltaRule
 from limen.mixers.recurrence.decay import initial_time_steps
 
 
-@dataclass(frozen=True)
 class Kda(DeltaRule):
     """h heads with values of size d and keys of size d_k (default: d), behind a convolution over c."""
 

@@ -26,6 +26,7 @@ queries pass a latent, too: no theorem asks how a token makes its own keys and v
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
@@ -101,21 +102,21 @@ class Mla(Headed):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         n = x.shape[-2]
         past = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
-        return join(attend(*self._heads(w, x), past)) @ w["O"]
+        return join(attend(*self.heads(w, x), past)) @ w["O"]
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, *_ = parts = self._heads(w, x)
+        q, *_ = parts = self.heads(w, x)
         y = fused(*(part.reshape(-1, *part.shape[-3:]) for part in parts), causal=True)  # one batch axis
         return join(y.reshape(*q.shape[:-1], self.d)) @ w["O"]
 
     def at_end(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
-        return self._absorbed(w, x[..., -1:, :], self.absorb(w, x))
+        return self.absorbed(w, x[..., -1:, :], self.absorb(w, x))
 
-    def _heads(
+    def heads(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """q, k and v of each head, made from the latents: (*batch, h, n, ·)."""
@@ -123,14 +124,22 @@ class Mla(Headed):
         own, v = (split(c @ w[name].flatten(-2), self.h) for name in ("UK", "UV"))
         return q, torch.cat([own, shared.unsqueeze(-3).expand(*own.shape[:-1], self.shared)], -1), v
 
-    def _absorbed(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch 1 width"], seen: Latents
+    def absorbed(
+        self,
+        w: Mapping[str, torch.Tensor],
+        x: jt.Float[torch.Tensor, "*batch 1 width"],
+        seen: Latents,
+        visible: jt.Bool[torch.Tensor, "*batch 1 1 n"] | None = None,
     ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
-        """The output of the last token, which is among the latents already: no key or value is made."""
+        """The output of the last token, which is among the latents already: no key or value is made.
+
+        `visible`: the tokens that it reads, all unless said.
+        """
         U_K, U_V = (w[name].movedim(-2, -3) for name in ("UK", "UV"))  # (h, r, ·)
         c, k = (part.unsqueeze(-3) for part in seen)  # (*batch, 1, n, ·)
         own, shared = split(x @ w["Q"], self.h).split([self.own, self.shared], -1)  # (*batch, h, 1, ·)
-        α = (own @ U_K.mT @ c.mT + shared @ k.mT).softmax(-1)  # (*batch, h, 1, n)
+        scores = own @ U_K.mT @ c.mT + shared @ k.mT  # (*batch, h, 1, n)
+        α = (scores if visible is None else scores.masked_fill(~visible, -math.inf)).softmax(-1)
         return join(α @ c @ U_V) @ w["O"]
 
     def mixing(self) -> Terms:
@@ -159,7 +168,7 @@ class Mla(Headed):
         x = x_t.unsqueeze(-2)  # (*batch, 1, width)
         both = zip(state, self.absorb(w, x), strict=True)
         state = Latents(*(torch.cat(parts, -2) for parts in both))
-        return state, self._absorbed(w, x, state).squeeze(-2)
+        return state, self.absorbed(w, x, state).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[Mla, ...]:

@@ -18,9 +18,10 @@ The paper makes a message by a network of the block's keys, of blocks that overl
 keys and values of its own.  Here, as in the package fla, a message is a sum with weights (theirs: the mean),
 blocks do not overlap, and one set of keys and values serves all three.  The start is fla's.
 
-State: all keys and values, and the messages.  What crosses a cut has no fixed size, and the theorems about
-`block_sparse` say nothing here: which blocks are read depends, by the softmax, on the messages of all of
-them, and the window, the first block and the one before the own one tell more than a message.
+State: all keys and values, and the messages.  What crosses a cut has no fixed size.  Two theorems about
+`block_sparse` hold here, too: `block_messages`, in which a token may open any blocks, so that the first one,
+the one before the own one and those that the window reaches are some more; and `block_cut` where both players
+speak, for which blocks are opened depends, by the softmax, on the messages of all of them.
 """
 
 from __future__ import annotations
@@ -51,6 +52,18 @@ class Nsa(Grouped):
     B: int = 4
     k: int = 1
     W: int = 4
+
+    @property
+    def message(self) -> int:
+        """The numbers of a block's message: a key and a value for each set of heads."""
+        return self.kv_sets * (self.key_size + self.d)
+
+    @property
+    def opened(self) -> int:
+        """Blocks but its own whose tokens one token reads, at most: k for each set of heads, the first, and
+        those before its own that the window reaches, of which one is always read.
+        """
+        return self.kv_sets * self.k + 1 + max(1, -(-(self.W - 1) // self.B))
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         pools = dict.fromkeys(("PK", "PV"), (self.kv_sets, self.B))

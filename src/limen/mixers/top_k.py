@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
+from limen.core.mixer import State
 from limen.core.tally import SEEN, Terms, latest
 from limen.core.tensors import jt, torch
 from limen.mixers._cache import Cache, empty
@@ -57,8 +58,8 @@ class TopK(Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
-        return join(attend(q, k, v, self._chosen(w, x, x @ w["IK"]))) @ w["O"]
+        q, k, v = self.heads(w, x)
+        return join(attend(q, k, v, self.chosen(w, x, x @ w["IK"]))) @ w["O"]
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -69,8 +70,8 @@ class TopK(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         """The outputs with all tokens compared and others than the chosen masked: quicker for short texts."""
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
-        chosen = self._chosen(w, x, x @ w["IK"])
+        q, k, v = self.heads(w, x)
+        chosen = self.chosen(w, x, x @ w["IK"])
         y = attend_fused(q, k, v, chosen)  # 0 where nothing is chosen, since a score is NaN
         return join(y.masked_fill(~chosen.any(-1, keepdim=True), math.nan)) @ w["O"]
 
@@ -78,7 +79,7 @@ class TopK(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         """The outputs with only the chosen tokens read, some rows of index scores at a time."""
-        q, k, v = (split(x @ w[name], self.h).contiguous() for name in "QKV")
+        q, k, v = (part.contiguous() for part in self.heads(w, x))
         chosen = [part.unsqueeze(-3).expand(*q.shape[:-1], self.k) for part in self._leading(w, x)]
         y = [
             attend_chosen(q_i, k, v, places, valid)
@@ -97,7 +98,14 @@ class TopK(Headed):
     ) -> jt.Float[torch.Tensor, "*batch 1 width"]:
         """The output of the last token, which is in the state already."""
         q = split(x @ w["Q"], self.h)  # (*batch, h, 1, d_k)
-        return join(attend(q, *state.tokens, self._chosen(w, x, state.keys))) @ w["O"]
+        return join(attend(q, *state.tokens, self.chosen(w, x, state.keys))) @ w["O"]
+
+    def heads(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """q, k and v of each head: (*batch, h, n, ·)."""
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        return q, k, v
 
     def _leading(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -116,7 +124,7 @@ class TopK(Headed):
             places[..., at, :], valid[..., at, :] = leading(scores, self.k)
         return places, valid
 
-    def _chosen(
+    def chosen(
         self,
         w: Mapping[str, torch.Tensor],
         x: jt.Float[torch.Tensor, "*batch r width"],
@@ -168,13 +176,13 @@ class TopK(Headed):
     def reply_bits(self, p: int) -> int | None:
         return self.k * (1 + self.h * (1 + self.d)) * p  # the k best: index score, scores, values
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Indexed:
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> State:
         tokens = empty(w["K"], batch, self.h, self.key_size, self.d)
         return Indexed(tokens, w["IK"].new_empty((*batch, 0, self.d_i)))
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Indexed, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Indexed, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: State, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[State, jt.Float[torch.Tensor, "*batch width"]]:
         k, v = (split_t(x_t @ w[name], self.h) for name in "KV")  # (*batch, h, d)
         x = x_t.unsqueeze(-2)  # (*batch, 1, width)
         state = Indexed(state.tokens.append(k, v), torch.cat([state.keys, x @ w["IK"]], dim=-2))

@@ -119,17 +119,22 @@ def _header(frame: Frame) -> bytes:
 
 def load(folder: str | os.PathLike[str]) -> Model:
     """Reads a model that `save` wrote, or says which file is wrong and why."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load as unpack
-
     folder = Path(folder)
     for name in (HEADER, WEIGHTS):
         if not (folder / name).is_file():
             raise BadInput(f"{folder} is not a saved model: it has no {name}")
+    return model_of(content_of(folder / HEADER), content_of(folder / WEIGHTS), folder)
+
+
+def model_of(header_file: bytes, weights_file: bytes, folder: Path = Path()) -> Model:
+    """The model in the two files of a folder."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load as unpack
+
     try:
-        fields = read_object(content_of(folder / HEADER), str(folder / HEADER))
+        fields = read_object(header_file, str(folder / HEADER))
         header = msgspec.convert(fields, type=Header)
-        weights: dict[str, torch.Tensor] = unpack(content_of(folder / WEIGHTS))
+        weights: dict[str, torch.Tensor] = unpack(weights_file)
     except msgspec.MsgspecError as error:
         raise BadInput(f"{folder / HEADER}: {error}") from error
     except SafetensorError as error:

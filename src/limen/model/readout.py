@@ -30,7 +30,6 @@ class Readout(ABC):
     ) -> jt.Num[torch.Tensor, "*batch {answers}"]: ...
 
 
-@dataclass(frozen=True)
 class Affine(Readout):
     """x U + u."""
 

@@ -21,6 +21,7 @@ _SCRIPTS = (
     "known.js",
     "talk.js",
     "attention.js",
+    "fooled.js",
     "panels.js",
     "app.js",
 )
@@ -35,6 +36,7 @@ _KINDS = {
     "txt": "text/plain; charset=utf-8",
     "json": "application/json",
 }
+_IMPORT = re.compile(r"^import [^;]*;\n", re.M)
 _META = '<meta http-equiv="Content-Security-Policy" content="{}">'
 Answers = Mapping[str, Any]  # by the name of a command and its body, as `key` writes them
 
@@ -114,8 +116,8 @@ def _library() -> str:
 
 def _inlined(module: str) -> str:
     """A module without its imports and exports; one name that is imported as another stays known."""
-    renamed = re.findall(r"\b(\w+) as (\w+)", "".join(re.findall(r"^import .*$", module, re.M)))
-    plain = re.sub(r"^import .*\n", "", module, flags=re.M)
+    renamed = re.findall(r"\b(\w+) as (\w+)", "".join(_IMPORT.findall(module)))
+    plain = _IMPORT.sub("", module)
     body = re.sub(r"^export ", "", plain, flags=re.M)
     return "\n".join([*(f"const {new} = {old};" for old, new in renamed), body])
 

@@ -4,16 +4,43 @@ import { useAnswer } from "./ask.js";
 import { Command, Failed, Lines, Picture } from "./draw.js";
 
 export function Attention({ start }) {
-  const [asked, setAsked] = useState(start.look), answer = useAnswer("look", asked, start.unknown), r = answer.report;
+  const [asked, setAsked] = useState(start.look);
+  const answer = useAnswer("look", asked, start.unknown);
+  const r = answer.report;
   const send = (e) => {
     e.preventDefault();
-    const f = new FormData(e.target), body = { task: f.get("task").trim() }, tokens = f.get("tokens").trim();
+    const f = new FormData(e.target);
+    const body = { task: f.get("task").trim() };
+    const tokens = f.get("tokens").trim();
     if (tokens && body.task === asked.task) body.tokens = tokens; // of another task the first input is drawn
     setAsked(body);
   };
-  const typed = r && !answer.pending ? r.tokens.join(" ") : asked.tokens ?? "";
-  return html`<div><form class="form" onSubmit=${send}><label class="wide">task<input name="task" class="mono" defaultValue=${asked.task} spellcheck="false" /></label>
-      <label class="wide">input, as token ids<input name="tokens" key=${typed} class="mono" defaultValue=${typed} spellcheck="false" inputmode="numeric" /></label><button class="go">Look</button></form>
-    <p class="lead">The weights of a construction that the catalogue writes down for this task: rows look at columns. The last row is the token that answers.</p>
-    <${Failed} answer=${answer} /><${Picture} answer=${answer} says=${answer.lines?.join(". ")} /><${Lines} answer=${answer} /><${Command} text=${answer.command} /></div>`;
+  const typed = r && !answer.pending ? r.tokens.join(" ") : (asked.tokens ?? "");
+  return html`
+    <div>
+      <form class="form" onSubmit=${send}>
+        <label class="wide">
+          task
+          <input name="task" class="mono" defaultValue=${asked.task} spellcheck="false" />
+        </label>
+        <label class="wide">
+          input, as token ids
+          <input
+            name="tokens"
+            key=${typed}
+            class="mono"
+            defaultValue=${typed}
+            spellcheck="false"
+            inputmode="numeric"
+          />
+        </label>
+        <button class="go">Look</button>
+      </form>
+      <p class="lead">${start.says.attention}</p>
+      <${Failed} answer=${answer} />
+      <${Picture} answer=${answer} says=${answer.lines?.join(". ")} />
+      <${Lines} answer=${answer} />
+      <${Command} text=${answer.command} />
+    </div>
+  `;
 }

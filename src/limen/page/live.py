@@ -54,11 +54,6 @@ WHEELS = (
         "msgspec-0.22.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl",
         "a66b1766311e42371e509c996c3933b161c7ae0eabdf361af5316dec197e1022",
     ),
-    Pinned(
-        "python-flint==0.9.0",
-        "python_flint-0.9.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl",
-        "b31f5c00e0e36040ab58d00b3025156e20869b990d776e4bf90f870b1ee11ad3",
-    ),
 )
 _FOR_A_BROWSER = (
     "--platform=pyemscripten_2026_0_wasm32", "--platform=any", "--python-version=3.14",

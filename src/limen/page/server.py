@@ -206,7 +206,8 @@ def _work(out: Connection, answer: Answer, name: str, body: bytes, seconds: floa
         told = answer(name, body)
     except Exception as failure:
         told = error(f"{name} stopped: {type(failure).__name__}; please report it with what was asked")
-    out.send_bytes(told)
+    with suppress(BrokenPipeError):  # the server has ended meanwhile, and nobody waits
+        out.send_bytes(told)
 
 
 def _processes(warm: str) -> Any:

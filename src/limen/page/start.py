@@ -21,7 +21,10 @@ from limen.tables.rows import ROWS
 
 # Sizes of a layer that is added, as models have them; where a mixer has no such size its own default.
 _SIZES = {"h": 8, "d": 64, "W": 1024, "B": 64, "k": 16, "s": 64, "c": 4, "last": 1024, "a": 32}
-_WINDOWS, _SPARSE = ("window", "masked_softmax"), ("block_sparse", "nsa", "top_k", "fetch")  # by colour
+_WINDOWS, _SPARSE = (
+    ("window", "masked_softmax"),
+    ("block_sparse", "nsa", "top_k", "dsa", "fetch"),
+)  # by colour
 
 SMALL = {
     "Linear": "3*linear(h=8,d=64)",
@@ -77,6 +80,16 @@ _BEGIN = {
 TALK = {"task": "composition(m=4,n1=2)", "architecture": "linear(h=1,d=2,p=4),softmax(h=1,d=2,p=4)"}
 PAIR = {"task": "composition(m=2,n1=2)", "architecture": "softmax(h=1,d=1)", "decompose": True}
 LOOK = {"task": "eva(n=8)", "tokens": "1 0 3 7 2 5 4 6 3"}
+# Trained models of benchmarks/models, and what is wrong with them; their reports are shipped.
+FOOLED = tuple(
+    ({"model": model, "task": "eva(n=16)"}, says)
+    for model, says in (
+        ("gated", "one layer of gated linear attention; one value among equal ones"),
+        ("mamba2", "one layer of Mamba-2; two values in turn"),
+        ("log_linear", "one layer of log-linear attention; one value among equal ones"),
+        ("linear_affine", "one linear layer, read by an affine map; found by the exact search"),
+    )
+)
 WISH = {"tasks": ["eva", "composition(m=2048,n1=32)"], "context": 131072, "layers": 8, "width": 1024}
 AUDITED = {
     "config": {"model_type": "qwen3_next"},
@@ -85,9 +98,32 @@ AUDITED = {
 }  # its class's defaults
 CHECKED = (
     "The kernel derives it again: a bound from the texts of the task and the stack alone; that weights are "
-    "right, from the model's two files, dropped with the certificate. What is about a run of a model "
-    "is checked beside its files, by the command."
+    "right, from the model's two files, dropped with the certificate. An input that fools a model is run "
+    "again on that model, dropped with it, where torch is there."
 )
+# Sentences that stand on the page whatever is asked.
+SAYS = {
+    "foot": f"Limen {__version__}. CAN and CANNOT come from a certificate that a small kernel accepted, at "
+    "these sizes and in the worst case. OPEN is no hint in either direction.",
+    "drop": (
+        "Drop a config.json or a certificate.",
+        "A config becomes a stack; a certificate is checked again, with its model.json and model.safetensors "
+        "if it is about a model.",
+    ),
+    "compare": "Stacks A and B of the first screen, at the same context.",
+    "attention": "The weights of a construction that the catalogue writes down for this task: rows look at "
+    "columns. The last row is the token that answers.",
+    "fooled": "4,096 random texts found nothing wrong with it. A search found an input on which it is wrong: "
+    "the first row. In the second row one token is another, and the model is right.",
+    "measured": "0 to 100 % right, linear. Measured, never a proof.",
+}
+# Layers by what they keep, as the menu of + has them.
+KINDS = {
+    "full": "Keep every token",
+    "state": "Keep a state of fixed size",
+    "window": "Keep some of the tokens",
+    "sparse": "Keep every token, read a few",
+}
 # Open cells of which more is known; the table counts them apart.
 MARKS = {"ᶜ": "conditional: believed impossible", "ᵃ": "argued, not checked"}
 Question = tuple[str, Mapping[str, Any]]  # a command, and its values
@@ -132,6 +168,7 @@ def start(
         "verdicts": {a.value: {"word": a.shown, "under": _UNDER[a]} for a in Answer},
         "tasks": [_task(name) for name in (ids("tasks") if tasks is None else tasks)],
         "mixers": [_mixer(name) for name in ids("mixers")],
+        "kinds": KINDS,
         "presets": [
             {"name": name, "group": group, "text": text}
             for group in groups
@@ -147,6 +184,7 @@ def start(
         ],
         "marks": MARKS,
         "checked": CHECKED,
+        "says": SAYS,
         "unnamed": {"question": "do {task} at {n}", "size": "n", "over": "", "summary": ""},
         "engines": engines(),
         "gpus": list(gpus()),
@@ -154,6 +192,7 @@ def start(
         "talk": TALK,
         "pair": PAIR,
         "look": LOOK,
+        "fooled": [fooled | {"asks": asks} for fooled, asks in FOOLED],
         "wish": WISH,
         "audited": AUDITED,
         "config": json.dumps(AUDITED["config"], indent=2),
@@ -177,6 +216,7 @@ def questions(tasks: Sequence[str], stacks: Iterable[str]) -> list[Question]:
         ("protocol", TALK),
         ("protocol", PAIR),
         ("look", LOOK),
+        *(("fool", fooled) for fooled, _ in FOOLED),
         ("audit", AUDITED),
         ("design", WISH),
         *(("compare", {"architectures": [_set["a"], _set["b"]]}) for _, _set, _ in _BEGIN.values()),

@@ -19,5 +19,8 @@ async function begin() {
 }
 
 const called = begin();
-called.then(() => postMessage({ ready: true }), (error) => postMessage({ failed: String(error.message ?? error) }));
+called.then(
+  () => postMessage({ ready: true }),
+  (error) => postMessage({ failed: String(error.message ?? error) }),
+);
 onmessage = async ({ data: { id, name, text } }) => postMessage({ id, text: (await called)(name, text) });

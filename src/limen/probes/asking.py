@@ -44,6 +44,7 @@ GATE = "facts"
 FLOOR = "floor: composition cannot be tested on this model"
 _CHOOSING = 6  # contexts on which a format is chosen
 _ALIKE = 0.9  # of a context's questions: from here on a model is called blind
+_CLEARLY = 3.09 / (2 * 1.96)  # of an interval of 95 %: from its middle to where one of 99.9 % ends
 _LONGER = 2  # times the worked example's tokens: so long may a thought be
 
 
@@ -98,8 +99,14 @@ class Probe:
         best = max(range(len(offered)), key=lambda i: tuple(results[i]))
         return offered[best], len(offered)
 
+    def reads(self, passage: Passage) -> None:
+        """Raises if the tokenizer changes the text or a question."""
+        questions = [f"{one.question} {one.stem} {' '.join(one.choices)}" for one in passage.questions]
+        self.language.reads("\n".join([passage.text, *questions]))
+
     def _answers(self, passage: Passage, form: Format) -> dict[str, Any]:
         """For each question the most likely choice, and whether the right one is said freely."""
+        self.reads(passage)
         texts: list[tuple[list[int], list[int]]] = []
         places = []
         for question in passage.questions:
@@ -290,6 +297,8 @@ def probed(probe: Probe, wanted: Sequence[Ask], strict: bool, thinking: bool) ->
     rows: list[ProbeRow] = []
     left_out: list[str] = []
     whole = False
+    for ask in wanted:
+        probe.reads(ask.passage(probe.seed, 0))
     probe = replace(probe, language=_shared(probe, wanted))
     with suppress(OutOfTime):
         for ask in wanted:
@@ -361,8 +370,12 @@ def _single(rows: Sequence[ProbeRow], n: int | None = None) -> list[ProbeRow]:
 
 
 def _testable(row: ProbeRow) -> bool:
-    """Whether single facts are clearly above what a model gets that ignores the question."""
-    return row.says.startswith("above") and row.same < _ALIKE
+    """Whether single facts are clearly above what a model gets that ignores the question.
+
+    Of fifty models that guess one is called above; all that is said of chains hangs on this row.
+    """
+    low = row.accuracy - _CLEARLY * (row.high - row.low)
+    return row.says.startswith("above") and low > row.blind and row.same < _ALIKE
 
 
 def gate(rows: Sequence[ProbeRow]) -> str:
@@ -375,8 +388,11 @@ def gate(rows: Sequence[ProbeRow]) -> str:
         )
         if row.contexts < LEAST_CONTEXTS:
             sentences.append(f"gate: no statement, fewer than {LEAST_CONTEXTS} contexts ({figures})")
+        elif _testable(row):
+            sentences.append(f"gate passed: {figures}")
         else:
-            sentences.append(f"gate passed: {figures}" if _testable(row) else f"{FLOOR} ({figures})")
+            nearly = "; above, but not at 99.9 %" if row.says.startswith("above") else ""
+            sentences.append(f"{FLOOR} ({figures}{nearly})")
     return (
         "; ".join(sentences) or "gate: single facts were not measured, so nothing is said about composition"
     )

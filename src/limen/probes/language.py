@@ -23,6 +23,7 @@ _CLOSE = {32: 1e-3, 16: 3e-2}
 _EXACT = 1e-6  # the same for what must not depend on a token at all
 _BATCH = 64
 _NODES = 64  # tokens of a tree, for each text that may be run at once
+_LOST = "the tokenizer does not give a text back"
 _NAMES_OF_FILES = "_name_or_path", "transformers_version"  # of a config: they change no logit
 
 
@@ -53,17 +54,19 @@ class Language:
     batch: int = _BATCH  # sequences at once
     device: str = "cpu"
     tree: bool = False  # whether contexts are shared by a mask; `with_tree` has tried it
-    source: bytes = b""  # the file whose function made it
+    source: bytes = b""  # the file whose function made it, and which function
 
     # the tokenizer
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text, without any that the tokenizer would add."""
-        if self._plain:
-            ids = list(self.tokenizer.encode(text))
-        else:
-            ids = list(self.tokenizer.encode(text, add_special_tokens=False))
-        return [int(i) for i in ids]
+        given = {} if self._plain else {"add_special_tokens": False}
+        try:
+            return [int(i) for i in self.tokenizer.encode(text, **given)]
+        except Exception as error:
+            raise BadInput(
+                f"{self.name}: its tokenizer fails on {shortened(text)}: {first_line(error)}"
+            ) from error
 
     @cached_property
     def _plain(self) -> bool:
@@ -71,8 +74,29 @@ class Language:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of tokens."""
-        text: str = self.tokenizer.decode(list(ids))
+        try:
+            text = self.tokenizer.decode(list(ids))
+        except Exception as error:
+            raise BadInput(f"{self.name}: its tokenizer fails on tokens: {first_line(error)}") from error
+        if not isinstance(text, str):
+            raise BadInput(f"{self.name}: its tokenizer gives {type(text).__name__} for tokens, not a text")
         return text
+
+    def reads(self, text: str) -> None:
+        """Raises if the tokenizer does not give a text back: then two words may be the same to the model."""
+        back = _letters(self.decode(self.encode(text)))
+        if back == _letters(text):
+            return
+        for word in text.split():
+            ids = self.encode(word)
+            if self._unknown in ids:
+                raise BadInput(f"{self.name}: the vocabulary lacks {word!r}, which it is asked about")
+            if _letters(told := self.decode(ids)) != word:
+                raise BadInput(f"{self.name}: {_LOST}: {word!r} becomes {shortened(told)}")
+        raise BadInput(
+            f"{self.name}: {_LOST}: of {len(_letters(text)):,} letters "
+            f"{len(back):,} are left or others are there"
+        )
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -100,9 +124,6 @@ class Language:
             raise BadInput(
                 f"{self.name}: the tokenizer has no tokens for {more!r} after {text[-20:]!r} by themselves"
             )
-        if self._unknown in whole:
-            lost = next(word for word in (text + more).split() if self._unknown in self.encode(word))
-            raise BadInput(f"{self.name}: the vocabulary lacks {lost!r}, which it is asked about")
         return before, after
 
     @cached_property
@@ -265,9 +286,15 @@ class Language:
         return digest.hexdigest()[:12]
 
 
+def _letters(text: str) -> str:
+    """The text without spaces, which some tokenizers add or take away."""
+    return "".join(text.split())
+
+
 def first_line(error: Exception) -> str:
-    """The first line of an error that says something."""
-    return next(iter(filter(None, map(str.strip, str(error).splitlines()))), type(error).__name__)[:200]
+    """The first line of an error that says something, and the next one where it ends in a colon."""
+    lines = [*filter(None, map(str.strip, str(error).splitlines())), type(error).__name__]
+    return (" ".join(lines[:2]) if lines[0].endswith(":") and lines[1:] else lines[0])[:200]
 
 
 def with_tree(language: Language, context: str = "Alice: apple\nBob: bread\n") -> Language:

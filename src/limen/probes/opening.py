@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from limen.probes.saved import shipped
 
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 _TRIED = "Alice: apple, 4721: bread. In 1901, Bob lived in Paris.\nQuestion: equal or different?"
+_LAYER = re.compile(r"\.\d+\.")
 _TOKENIZERS = "tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_config.json"
 
 
@@ -81,7 +83,8 @@ def _made(name: str) -> Language:
             f"and a tokenizer with encode and decode; got {type(pair).__name__}"
         )
     model, tokenizer = pair
-    source = Path(name.rpartition(":")[0]).read_bytes()
+    file, _, factory = name.rpartition(":")
+    source = Path(file).read_bytes() + f"\0{factory}".encode()  # a file may make several models
     return Language(name, model, tokenizer, _positions(getattr(model, "config", None)), source=source)
 
 
@@ -116,22 +119,15 @@ def _available() -> int:
 
 
 def _numbers(folder: Path, file: str | None) -> int:
-    """How many weights the files hold, by their headers."""
+    """How many weights the files hold, by their headers: a file that is too large cannot even be mapped."""
     if file is not None:
         from limen.hf.gguf import numbers_of
 
         return numbers_of(folder / file, file)
-    from safetensors import SafetensorError, safe_open
+    from limen.hf.stored.checkpoint import with_files
 
-    total = 0
-    for path in sorted(folder.glob("*.safetensors")):
-        try:
-            with safe_open(path, framework="pt") as tensors:
-                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise BadInput(f"{path}: not a whole .safetensors file: {error}") from error
-        total += sum(int(torch.Size(shape).numel()) for shape in shapes)
-    return total
+    sizes = with_files({}, folder, str(folder)).checkpoint.headers
+    return 0 if sizes is None else sizes.half // 2 + sizes.single // 4 + sizes.quantised + sizes.scales
 
 
 @contextmanager
@@ -152,7 +148,7 @@ def _quietly() -> Iterator[None]:
 
 def _loaded(folder: Path, more: dict[str, str], name: str, dtype: str) -> Language:
     """The model and the tokenizer of a folder, every tensor there and none made up."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     if "gguf_file" in more:
         import gguf  # noqa: F401 (where it is missing the command says which extra brings it)
@@ -160,23 +156,43 @@ def _loaded(folder: Path, more: dict[str, str], name: str, dtype: str) -> Langua
     given: dict[str, Any] = {**more, "local_files_only": True, "trust_remote_code": False}
     with _quietly():
         try:
+            AutoConfig.from_pretrained(str(folder), **given)
+        except Exception as error:
+            raise BadInput(f"{name}: its config cannot be read: {first_line(error)}") from error
+        try:
             tokenizer = AutoTokenizer.from_pretrained(str(folder), **given)
         except Exception as error:
             raise BadInput(f"{name}: its tokenizer cannot be loaded: {first_line(error)}") from error
         tokenizer.model_max_length = sys.maxsize  # lengths are compared with the model's positions, by `fits`
         try:
             loaded: Any = AutoModelForCausalLM.from_pretrained(
-                str(folder), dtype=_DTYPES[dtype], output_loading_info=True, **given
+                str(folder),
+                dtype=_DTYPES[dtype],
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,  # refused below, with the tensor's name
+                **given,
             )
         except Exception as error:
             raise BadInput(f"{name}: it cannot be loaded: {first_line(error)}") from error
     model, info = loaded
     missing = sorted(info.get("missing_keys") or ())
-    wrong = sorted(str(key) for key in info.get("mismatched_keys") or ())
+    wrong = sorted(
+        f"{key} {tuple(is_)}, expected {tuple(due)}" for key, is_, due in info.get("mismatched_keys") or ()
+    )
     if missing or wrong:
         what = f"no tensor {missing[0]}" if missing else f"a tensor of another shape: {wrong[0]}"
         raise BadInput(f"{name}: {what} in its files ({len(missing) + len(wrong)} of them)")
+    if further := _of_further_layers(model, info.get("unexpected_keys") or ()):
+        raise BadInput(
+            f"{name}: its files have layers that its config has not: {further[0]} ({len(further)} tensors)"
+        )
     return Language(name, model, tokenizer, _positions(model.config))
+
+
+def _of_further_layers(model: Any, names: Iterable[str]) -> list[str]:
+    """The tensors that are the same of another layer as one that the model has: a part of it was cut off."""
+    there = {_LAYER.sub(".", name) for name in model.state_dict()}
+    return sorted(name for name in names if _LAYER.sub(".", name) in there)
 
 
 def _positions(config: Any) -> int | None:
@@ -188,28 +204,17 @@ def _positions(config: Any) -> int | None:
 def _reads(language: Language) -> None:
     """Raises if the tokenizer does not give a text back, or gives tokens that the model does not have."""
     ids = language.encode(_TRIED)
-    rows = _rows(language.model)
-    if not ids or (rows is not None and max(ids) >= rows):
-        most = max(ids, default=0)
+    rows, tokenizer = _rows(language.model), language.tokenizer
+    known = tokenizer.get_vocab().values() if hasattr(tokenizer, "get_vocab") else ()
+    most = max((*ids, *known), default=0)
+    if not ids or (rows is not None and most >= rows):
         raise BadInput(
             f"{language.name}: the tokenizer gives the token {most:,}, the model has {rows or 0:,} of them: "
             "they do not belong together"
         )
-    unknown = getattr(language.tokenizer, "unk_token_id", None)
-    if unknown is not None and unknown in ids:
-        raise BadInput(f"{language.name}: the vocabulary lacks letters or words of {_TRIED!r}")
-    back = language.decode(ids)
-    if _letters(back) != _letters(_TRIED):
-        raise BadInput(
-            f"{language.name}: the tokenizer does not give a text back: {_TRIED!r} becomes {back[:80]!r}"
-        )
+    language.reads(_TRIED)
     if language.encode(_TRIED.replace(" ", "")) == ids:
         raise BadInput(f"{language.name}: the tokenizer drops the spaces between words")
-
-
-def _letters(text: str) -> str:
-    """The text without spaces, which some tokenizers add or take away."""
-    return "".join(text.split())
 
 
 def _rows(model: Any) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.measurement import Outcome
 from limen.core.verdict import Answer
-from limen.render.experiment.show import SAYS, spread
+from limen.render.experiment.show import SAYS, spread, word
 
 if TYPE_CHECKING:
     from limen.training.beside import Beside
@@ -49,7 +49,16 @@ def _counts(cells: Sequence[Beside]) -> list[str]:
         for answer in _WORDS
     ]
     head = f"| cells | {' | '.join(SAYS[outcome] for outcome in Outcome)} |"
-    return ["## All cells", "", head, "|---" * (len(Outcome) + 1) + "|", *rows]
+    return ["## All cells", "", head, "|---" * (len(Outcome) + 1) + "|", *rows, "", _by_some(cells)]
+
+
+def _by_some(cells: Sequence[Beside]) -> str:
+    """The cells that count as LEARNED though not every seed learned them."""
+    some = [one for one in cells if one.judged.outcome is Outcome.LEARNED and one.judged.reached.some]
+    names = ", ".join(
+        f"`{one.judged.cell.name}` of {one.experiment}{one.judged.reached.some}" for one in some
+    )
+    return f"Of the LEARNED cells {len(some)} were not learned with every seed{f': {names}' * bool(some)}."
 
 
 def _count(counts: Counter[tuple[Answer, Outcome]], answer: Answer, outcome: Outcome) -> str:
@@ -61,7 +70,7 @@ def _ceilings(cells: Sequence[Beside]) -> list[str]:
     proved = [one for one in cells if one.answer is Answer.CANNOT]
     rows = [
         f"| `{one.judged.cell.name}` ({one.experiment}) | {spread(one.judged.best.values)} "
-        f"| {_ceiling(one)} | {SAYS[one.judged.outcome]} |"
+        f"| {_ceiling(one)} | {word(one.judged.outcome, one.judged.reached)} |"
         for one in sorted(proved, key=_highest)
     ]
     text = (

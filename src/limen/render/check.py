@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from limen.render.fool import sentences, shown
 
 if TYPE_CHECKING:
     from limen.commands.check import CheckReport, FolderReport
@@ -14,7 +18,13 @@ def lines_of(report: CheckReport) -> list[str]:
 
 def indented(one: CheckReport) -> list[str]:
     """What an answer rests on, below its own line; nothing unless it was asked for."""
-    return [f"    {line}" for line in one.behind]
+    seen = [] if one.seen is UNSET else shown(one.seen)
+    return [f"    {line}" for line in (*one.behind, *seen)]
+
+
+def page_of(report: CheckReport) -> dict[str, Any]:
+    """The sentences beside the drawing of a wrong answer."""
+    return {} if report.seen is UNSET else {"says": sentences(report.seen)}
 
 
 def folder_lines(report: FolderReport) -> list[str]:

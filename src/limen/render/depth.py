@@ -58,8 +58,8 @@ def page_of(report: DepthReport) -> dict[str, dict[str, str]]:
     """The hops that weights chain, and where one more is ruled out; ** stands around numbers."""
     certified = report.certified
     argued = f"; argued, not built, through {' and '.join(report.argued)}" if report.argued else ""
-    count = plural(report.hops, "hop") if report.hops else "No hop"
-    hops = f"**{count}**, each depending on the question{argued}."
+    each = f"**{plural(report.hops, 'hop')}**, each depending on the question"
+    hops = f"{each if report.hops else '**No hop** that depends on the question'}{argued}."
     unknown = f"For one more no bound is known: {certified.reason}." if certified.reason else ""
     beyond, whole = unknown or _ruled_out(certified), unknown or _beyond(certified)
     return {
@@ -77,7 +77,7 @@ def _ruled_out(certified: Certified) -> str:
     """What `_beyond` says, in few words."""
     many = f"{certified.hops} {'is' if certified.hops == 1 else 'are'} ruled out"
     if certified.n is None or certified.n > PRACTICAL:
-        return f"{many}, but in no realistic context."
+        return f"{many} only in texts longer than any realistic one."
     tokens = f"**{certified.n:,}** tokens"
     return f"{many} at {tokens}; the state grows." if certified.grows else f"{many} from {tokens} on."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,12 +36,13 @@ _READING = """## How to read the tables
 * **chance** is the accuracy of always giving the most frequent answer. **floor** is the accuracy of the best
   rule that only counts tokens, or the accuracy without the part that the experiment is about. Chance and
   floor are estimated on 3,000 inputs, so they may differ by a point between runs on one task.
-* **LEARNED**: some run reached the threshold. **NOT LEARNED in this budget**: no run did, although the
-  **control** did, from the same start, with every seed and in no more steps. Without such a control a failure
-  is **no statement**. A control is the same mixer on a smaller task or with a larger state, a deeper stack,
-  or another stack on the same task. The last kind shows that the task can be learned in these steps; it does
-  not show that the stack that failed could learn it. A control with another letter in the last column was
-  trained in another way; the second table says how.
+* **LEARNED**: every seed reached the threshold, of two starts from one of them. Where some seeds did and
+  others did not, the word says how many: **LEARNED (2 of 3 seeds)**. **NOT LEARNED in this budget**: no run
+  did, although the **control** did, from the same start, with every seed and in no more steps. Without such
+  a control a failure is **no statement**. A control is the same mixer on a smaller task or with a larger
+  state, a deeper stack, or another stack on the same task. The last kind shows that the task can be learned
+  in these steps; it does not show that the stack that failed could learn it. A control with another letter
+  in the last column was trained in another way; the second table says how.
 * **bits**: what the nearest theorem counts of this stack (its state at the cut, replies, messages), in the
   precision of training, against what it requires. Without such a theorem (–) what crosses the cut; it *grows*
   if a layer keeps every token.
@@ -170,9 +171,11 @@ def _section(one: Section) -> str:
         told = f"How these settings came about, and what was changed after results had been seen: {many}"
         lines += [f'<details markdown="1"><summary>{told}</summary>', ""]
         lines += [*(f"* {one.told(text)}" for text in experiment.came_about), "", "</details>", ""]
-    lines += [f'<details markdown="1"><summary>{len(cells)} cells, and how they were trained</summary>', ""]
+    told = f"{plural(len(cells), 'cell')}, and how they were trained"
+    lines += [f'<details markdown="1"><summary>{told}</summary>', ""]
+    some = {cell.cell.name: cell.reached.some for cell in cells}
     lines += ["What each sentence rests on:", ""]
-    lines += [*(f"{i}. {_rests_on(finding)}" for i, finding in enumerate(one.findings, 1)), ""]
+    lines += [*(f"{i}. {_rests_on(finding, some)}" for i, finding in enumerate(one.findings, 1)), ""]
     lines += [*(f"* {line}" for line in drawn_lines(one.drawn)), "", *_table(one), "", *_recipes(one), ""]
     if experiment.shifted or any(cell.shifts for cell in cells):
         lines += [*_shifts(cells), ""]
@@ -187,14 +190,14 @@ def _statistics(one: Section) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in one.statistics.items())
 
 
-def _rests_on(finding: Finding) -> str:
-    """The cells behind a sentence, by what they say."""
+def _rests_on(finding: Finding, some: Mapping[str, str]) -> str:
+    """The cells behind a sentence, by what they say; behind a cell that some seeds learned, how many."""
     groups = {
-        "LEARNED": finding.learned,
-        "NOT LEARNED in this budget": finding.not_learned,
-        "no statement": finding.no_statement,
+        "LEARNED": [_code(name) + some[name] for name in finding.learned],
+        "NOT LEARNED in this budget": [*map(_code, finding.not_learned)],
+        "no statement": [*map(_code, finding.no_statement)],
     }
-    grounds = [f"{word}: {', '.join(map(_code, names))}" for word, names in groups.items() if names]
+    grounds = [f"{word}: {', '.join(names)}" for word, names in groups.items() if names]
     grounds += [f"rising from {_code(names[0])} to {_code(names[-1])}" for names in finding.rising]
     return f"{'; '.join(grounds)}."
 
@@ -254,7 +257,7 @@ def _row(one: JudgedCell, letter: str) -> str:
         bits(limits.state_bits, limits.held_bits, limits.needs_bits),
         "–" if limits.ceiling is None else f"{limits.ceiling:.1%}",
         "–" if one.cell.control is None else _code(one.cell.control),
-        says(one.outcome, limits.provable, one.complete),
+        says(one.outcome, one.reached, limits.provable, one.complete),
         letter,
     ]
     return f"| {' | '.join(columns)} |"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from limen.render.svg import drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.adversary.report import Confused, Effort, FoolReport, Look
+    from limen.adversary.report import Effort, FoolReport
+    from limen.core.fooled_input import Confused, FooledInput, Look
 
 _CELL, _LEFT, _TOP, _BARS = 34, 112, 84, 56
 _STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"
@@ -83,14 +84,19 @@ def _outcome(report: FoolReport) -> list[str]:
         lowest = "" if report.lowest_margin is None else f"; lowest margin {report.lowest_margin:.4g}"
         return [f"not found {cost}{lowest}"]
     sure = {True: "in every run", False: "but not in every run", None: "(not run in float64)"}[report.robust]
-    lines = [f"FOUND by {report.strategy}: {report.claim}, VALID {sure} {cost}"]
-    lines += [line for one in report.inputs for line in f"  {one.text}   {_answered(one)}".split("\n")]
+    headline = f"FOUND by {report.strategy}: {report.claim}, VALID {sure} {cost}"
+    return [headline, *(f"  {line}" for line in shown(report))]
+
+
+def shown(report: FoolReport | FooledInput) -> list[str]:
+    """The inputs with their answers, where they differ, and the places that pull."""
+    lines = [line for one in report.inputs for line in f"{one.text}   {_answered(one)}".split("\n")]
     if len(report.inputs) == 2:
         one, other = (one.tokens for one in report.inputs)
-        lines.append(f"  they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")
+        lines.append(f"they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")
     pulling = sorted((i for i, pull in enumerate(report.pulls) if pull > 0), key=lambda i: -report.pulls[i])
     if pulling:
-        lines.append(f"  strongest pull towards the wrong answer: {_places(sorted(pulling[:4]))}")
+        lines.append(f"strongest pull towards the wrong answer: {_places(sorted(pulling[:4]))}")
     return lines
 
 
@@ -108,6 +114,35 @@ def _random(report: FoolReport) -> list[str]:
         share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(report.random_upper95)
         lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of texts drawn this way")
     return lines
+
+
+def page_of(report: FoolReport) -> dict[str, Any]:
+    """The sentences beside the drawing of an input; the page draws the same picture itself, larger."""
+    random = ". ".join(map(_sentence, _random(report))) + "."
+    return {"says": sentences(report) | {"random": random}, "picture": None}
+
+
+def sentences(report: FoolReport | FooledInput) -> dict[str, Any]:
+    """What is answered on the inputs, what pulls, and what the heads take."""
+    weights = (
+        "The lowest rows: what the last token takes from each place, by layer and head; red: against it."
+    )
+    pulls = "Pull: how much a place pulls to the wrong answer, the margin that another token there wins back."
+    first = next(iter(report.inputs), None)
+    return {
+        "names": ["fooled", "beside it"][: len(report.inputs)],
+        "rows": {"pulls": "pull", "place": "place"},
+        "ends": [f"says {one.given}, right is {one.right}" for one in report.inputs],
+        "first": f"On the first row it says {first.given}, and {first.right} is right; {_DRAWN[first.drawn]}."
+        if first
+        else "",
+        "pulls": pulls if report.pulls else "",
+        "looks": weights if report.looks else "",
+    }
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def fool_picture(report: FoolReport) -> str:

@@ -10,13 +10,14 @@ import msgspec
 from limen.core.certificate import Certificate
 from limen.core.renderers import as_it_stands
 from limen.core.verdict import Answer
-from limen.render import decide, design, protocol
+from limen.render import decide, design, fool, protocol
 from limen.render.card import card
 from limen.render.exchange import exchange_picture
 from limen.render.front import front_picture
 from limen.render.table import SIGN, short
 
 if TYPE_CHECKING:
+    from limen.adversary.report import FoolReport
     from limen.audits.report import AuditReport, AuditsReport
     from limen.commands.check import CheckReport
     from limen.conversation.play import ProtocolReport
@@ -68,6 +69,10 @@ def stacks(report: DesignReport) -> str:
 
 def exchange(report: ProtocolReport) -> str:
     return exchange_picture(report) + as_it_stands(protocol.lines_of(report))
+
+
+def fooled(report: FoolReport) -> str:
+    return fool.fool_picture(report) + as_it_stands(fool.lines_of(report))
 
 
 def checked(report: CheckReport) -> str:

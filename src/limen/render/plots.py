@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PALETTE = ["#4269d0", "#d4572b", "#2f9e77", "#b8860b", "#a463c9", "#c2438a", "#5b8ea8", "#7a6a53"]
 _PALETTE += ["#111111", "#9aa53c", "#8fb3e8", "#e0a08a"]
+_BY_SOME = "learned, not with every seed"
 _SHAPES = {
     Outcome.LEARNED: "learned",
     Outcome.NOT_LEARNED: "not learned in this budget",
@@ -107,10 +108,11 @@ def _panel(
         *places,
         alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
     )
+    words = dict.fromkeys((*_SHAPES.values(), *(point["says"] for point in points)))
     shape = alt.Shape(
         "says:N",
         title=None,
-        scale=alt.Scale(domain=list(_SHAPES.values()), range=["circle", "triangle-down", "diamond"]),
+        scale=alt.Scale(domain=[*words], range=["circle", "triangle-down", "diamond", "triangle-up"]),
         legend=alt.Legend(orient="bottom", symbolFillColor="#888", columns=2),
     )
     dots = base.mark_point(size=64, filled=True, opacity=1)
@@ -228,7 +230,7 @@ def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:
         "high": shown[2],
         "floor": _shown(experiment, floor, floor),
         "ceiling": None if ceiling is None else _shown(experiment, ceiling, floor),
-        "says": _SHAPES[one.outcome],
+        "says": _BY_SOME if one.outcome is Outcome.LEARNED and one.reached.some else _SHAPES[one.outcome],
     }
 
 

@@ -142,9 +142,11 @@ def _seen(report: TableReport) -> str:
         return ""
     outcomes = [mark.outcome for mark in marks]
     yes, no = (outcomes.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
+    some = sum(mark.by_some for mark in marks)
+    learned = f"{yes}, {some} of them not with every seed" if some else str(yes)
     longest = max(mark.tokens for mark in marks)
     return (
-        f"\nᴸ learned ({yes})   ᴺ not learned ({no}): measured by training on short texts, not proved\n"
+        f"\nᴸ learned ({learned})   ᴺ not learned ({no}): measured by training on short texts, not proved\n"
         f"ᴸ and ᴺ are about smaller sizes of these layers and texts of up to {longest:,} tokens;\n"
         "✗ is about all weights at the length of its cell, so it may stand beside ᴸ."
     )

@@ -52,7 +52,12 @@ def lines_of(report: TrainReport) -> list[str]:
         shifted = ", ".join(f"{name} {accuracy:.1%}" for name, accuracy in report.shifts.items())
         lines.append(f"  on other inputs: {shifted}")
     lines.append(f"  {VERDICT[report.learned]}")
-    return lines if report.model is UNSET else [*lines, f"  the model: {report.model}"]
+    lines += [] if report.model is UNSET else [f"  the model: {report.model}"]
+    return (
+        lines
+        if report.certificate is UNSET
+        else [*lines, f"  check it with: limen check {report.certificate}"]
+    )
 
 
 def grid_lines(report: GridReport) -> list[str]:

@@ -3,7 +3,7 @@ r"""c-gram retrieval: which symbol followed these c-1 symbols, which occur once 
     c = 3:   a b b c a c | b c   ->   a
 
 c-1 heads that look back by 1 … c-1 tokens and one more layer do it.  A recurrence must carry
-⌊n/c⌋·log₂(V-1) bits, and one softmax layer as much, for the key and the value are different tokens.
+⌊n/c⌋·log₂V bits, and one softmax layer as much, for the key and the value are different tokens.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ class Cgram(Shaped):
         return once
 
     def rows(self, t: int) -> Count:
-        """At least (V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2)) while t ≤ n; for c = 2 (V-K)^K.
+        """At least V^K, K = min(⌊t/c⌋, (V-1)^(c-2)) while t ≤ n; for c = 2 (V-K)^K.
 
-        A symbol # starts K groups: #, one of (V-1)^(c-2) words of c-2 others, then a value.  Only the last
-        value may be # too; then only # follows, so # and a word occur once.  As the gram is read,
+        A symbol # starts K groups: #, one of (V-1)^(c-2) words of c-2 others, then a value; then only #
+        follows.  A value may be # too: behind it stands #, so # and a word occur once.  As the gram is read,
         fewer words remain.  For c = 2 the grams are K symbols, the values are among the V-K others.
         """
         V, c, groups = self.V, self.c, min(t, self.n) // self.c
@@ -135,8 +135,8 @@ class Cgram(Shaped):
         K = groups if V > 2 and free > groups.bit_length() else min(groups, (V - 1) ** free)
         if K == 0:
             return Count.of(1, "1", exact=False)
-        formula = "(V-1)^(K-1)·V, K = min(⌊min(t,n)/c⌋, (V-1)^min(c-2,n+c-1-t))"
-        return Count(((V - 1, K - 1), (V, 1)), formula, exact=False)
+        formula = "V^K, K = min(⌊min(t,n)/c⌋, (V-1)^min(c-2,n+c-1-t))"
+        return Count(((V, K),), formula, exact=False)
 
     def in_paper(self, t: int) -> Paper:
         task = (
@@ -159,8 +159,9 @@ class Cgram(Shaped):
             task,
             rf"Choose $K$ different words $w_1,\dots,w_K$ of $c-2$ symbols from $1,\dots,V-1${begin}. "
             r"Take the prefixes in which $x$ begins with $0\,w_1v_1\,0\,w_2v_2\dots 0\,w_Kv_K$, where "
-            r"$v_1,\dots,v_{K-1}$ are not 0 and $v_K$ is any symbol, and let all other symbols of $x$ be 0. "
-            r"In $x$ a 0 with $c-2$ symbols behind it that are not 0 stands only before $w_1,\dots,w_K$, so "
+            r"$v_1,\dots,v_K$ are any symbols, and let all other symbols of $x$ be 0. Behind each $v_i$ "
+            r"stands a 0, so a 0 with $c-2$ symbols behind it that are not 0 stands only before "
+            r"$w_1,\dots,w_K$, and "
             r"each $0\,w_i$ "
             rf"stands there once, and $v_i$ follows.{read} Two of the prefixes differ in some $v_i$, "
             r"and $0\,w_i$ asks for it.",

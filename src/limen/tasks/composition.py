@@ -20,14 +20,13 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flint import fmpz
-
 from limen.core import distribution
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
 from limen.core.task import Answers, Paper, Player, Tokens, WrittenSizes, different, distinct, uniform
 from limen.errors import BadInput, at_least
+from limen.tasks._counts import partitions
 from limen.tasks._shape import InputShape, Shaped
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
@@ -268,4 +267,4 @@ class Composition(Shaped):
 
 def _onto(n: int, k: int) -> int:
     """How many functions there are from n things onto k: k!·Stirling₂(n, k)."""
-    return math.factorial(k) * int(fmpz.stirling_s2(n, k))
+    return math.factorial(k) * partitions(n, k)

@@ -9,7 +9,6 @@ layers of logarithmic size do it, as for equality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from limen.core.arrays import Generator, NDArray, np
@@ -20,7 +19,6 @@ from limen.tasks._counts import power_and
 from limen.tasks._two_strings import TwoStrings
 
 
-@dataclass(frozen=True)
 class Disjointness(TwoStrings):
     """2n bits: a_1 … a_n, then b_1 … b_n; 1 means that no i has a_i = b_i = 1.
 

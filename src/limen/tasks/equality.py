@@ -9,7 +9,6 @@ looks for a difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from limen.core.arrays import Generator, np
@@ -21,7 +20,6 @@ from limen.tasks._orders import in_order, nearly_equal
 from limen.tasks._two_strings import TwoStrings
 
 
-@dataclass(frozen=True)
 class Equality(TwoStrings):
     """2n bits: a_1 … a_n, then b_1 … b_n.
 

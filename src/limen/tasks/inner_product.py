@@ -8,7 +8,6 @@ an affine map reads needs exponentially many numbers, whatever they hold: the si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from limen.core.arrays import Generator, np
@@ -18,7 +17,6 @@ from limen.core.task import Answers, Paper, Tokens, balanced, uniform
 from limen.tasks._two_strings import TwoStrings
 
 
-@dataclass(frozen=True)
 class InnerProduct(TwoStrings):
     """2n bits: a_1 … a_n, then b_1 … b_n; the answer is Σ a_i·b_i modulo 2.
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flint import fmpz
-
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
 from limen.core.task import Answers, Paper, Tokens, balanced, different, distinct
 from limen.errors import at_least
+from limen.tasks._counts import partitions
 from limen.tasks._shape import InputShape, Shaped
 
 _WRITTEN = 1000  # vertices up to which the number of rows is written out
@@ -171,7 +170,7 @@ class IsTree(Shaped):
             return Count(((n - t, t),), "S₂(n,n-t) ≥ (n-t)^t", exact=False)
         if (n, t) == (4, 2):
             return Count.of(5, "5", exact=False)
-        return Count.of(int(fmpz.stirling_s2(n, n - t)) + cycle, "S₂(n,n-t) + [t ≥ 3]")
+        return Count.of(partitions(n, n - t) + cycle, "S₂(n,n-t) + [t ≥ 3]")
 
     def in_paper(self, t: int) -> Paper:
         n = self.n

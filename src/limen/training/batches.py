@@ -73,6 +73,7 @@ def _most(spec: Spec) -> int:
     mixers = [part.mixer for layer in stack.layers for part in layer.parts]
     if (
         spec.against is not None
+        or spec.model_type is not None
         or spec.mixed
         or spec.dropout
         or any(isinstance(mixer, Lstm) for mixer in mixers)

@@ -12,7 +12,16 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from limen.core.catalogue import identifier
-from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
+from limen.core.measurement import (
+    Measurement,
+    Outcome,
+    Reached,
+    Spread,
+    best_start,
+    by_start,
+    outcome,
+    reached,
+)
 from limen.core.task import Task
 from limen.errors import BadInput
 from limen.training.built import BuiltLeast, built_beside
@@ -42,6 +51,7 @@ class JudgedCell:
     cell: ExperimentCell
     runs: tuple[RunResult, ...]
     outcome: Outcome
+    reached: Reached  # how many of its seeds reached the threshold
     complete: bool  # whether no run of it is missing
     searched: tuple[float, ...] = ()  # its rates, if no run of their search is missing
 
@@ -90,6 +100,7 @@ def judged(study: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
             cell,
             tuple(runs[cell.name]),
             _outcome(study, runs[cell.name], _control(cell, runs)),
+            reached([run.measurement for run in runs[cell.name]], study.threshold),
             len(runs[cell.name]) == len(cell.specs()),
             cell.rates if all(spec.digest in kept for spec in cell.search()) else (),
         )

@@ -63,7 +63,7 @@ class Lesson:
     @property
     def players(self) -> tuple[int, ...]:
         """How many tokens each player holds: what crosses their borders is what theorems count."""
-        return self.task.cut, self.task.length - self.task.cut
+        return tuple(len(player.tokens) for player in self.task.players())
 
     @property
     def answers(self) -> int:

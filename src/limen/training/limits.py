@@ -53,11 +53,12 @@ def limits_of(spec: Spec) -> Limits:
 
     A ceiling is about inputs that are drawn uniformly, so a run that is judged on others has none.
     """
-    known = limits(spec.task, spec.architecture, _thoughts(spec))
+    known = limits(spec.task, spec.architecture, thoughts(spec))
     return replace(known, ceiling=None) if spec.hard or spec.distribution is not None else known
 
 
-def _thoughts(spec: Spec) -> int:
+def thoughts(spec: Spec) -> int:
+    """The steps of a chain of thought that it was taught to write."""
     if not spec.thought:
         return 0
     lesson = lesson_of(spec)

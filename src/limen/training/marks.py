@@ -41,7 +41,7 @@ def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | 
             marks.append((order, name, one))
     if not marks:
         return None
-    (tokens, _, seeds, accuracy), name, one = max(marks, key=lambda item: item[0])
+    (tokens, _, _, accuracy), name, one = max(marks, key=lambda item: item[0])
     return Trained(
         outcome=one.outcome,
         experiment=name,
@@ -52,7 +52,8 @@ def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | 
         architecture=one.cell.architecture,
         accuracy=accuracy,
         drawn=one.runs[0].drawn,
-        seeds=seeds,
+        seeds=one.reached.of,
+        reached=one.reached.runs,
         starts=tuple(one.starts),
         steps=max(spec.first_steps + spec.steps for spec in one.cell.specs()),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from limen.core.task import Answers, Tokens
 from limen.model.model import Model, Place, at_once
@@ -103,8 +104,13 @@ class Pupil:
         return np.asarray(chosen[:, 0] if task.asks == 1 else chosen)
 
     def accuracy(self, rng: Generator, count: int) -> float:
+        return float(np.mean(self.marks(rng, count, count)))
+
+    def marks(self, rng: Generator, count: int, rows: int) -> NDArray[np.bool_]:
+        """(count,) or (count, asks): which answers to fresh inputs are right, so many inputs at a time."""
         tokens, answers = self.lesson.sample(rng, count, self.spec.hard)
-        return float((self.answers(tokens) == answers).mean())
+        given = [self.answers(tokens[i : i + rows]) for i in range(0, count, rows)]
+        return np.asarray(np.concatenate(given) == answers)
 
 
 def _cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -35,6 +35,8 @@ COLUMNS = {
     "ceiling": "DOUBLE",
     "control": "VARCHAR",
     "learned": "VARCHAR",
+    "reached": "INTEGER",
+    "seeds": "INTEGER",
     "shifts": "VARCHAR",  # JSON, as are the next two: shifts->>'needle'
     "spec": "VARCHAR",
     "versions": "VARCHAR",

@@ -53,7 +53,7 @@ def recipe(specs: Sequence[Spec], rates: tuple[float, ...] = ()) -> Recipe:
 
 def _questions(lesson: Lesson) -> int:
     if isinstance(lesson, WordsTaught):
-        return sum(branch.questions for branch in lesson.layout[1])
+        return lesson.questions_each
     return lesson.queries if isinstance(lesson, Questions) else lesson.task.asks
 
 
@@ -71,6 +71,7 @@ def _inputs(spec: Spec) -> str:
     drawn = (
         "hard" if spec.hard else spec.distribution or "plain"
     ) + ", in English, every next word is a label" * spec.words
+    drawn += f", plain rows for {spec.model_type} of transformers" if spec.model_type else ""
     sizes = ", several sizes (batch and questions of the longest, tokens a step alike)" if spec.mixed else ""
     return f"{drawn}{sizes}" + (f", and proposals by `{spec.against}`" if spec.against else "")
 

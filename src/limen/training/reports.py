@@ -44,7 +44,9 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     provable: bool
     ceiling: float | None  # the accuracy that no weights exceed, where that is proved
     control: str | None
-    learned: Outcome
+    learned: Outcome  # by at least one seed of the cell
+    reached: int  # how many runs of the cell reached the threshold
+    seeds: int  # of so many; both from the start from which the largest share did
     shifts: dict[str, float]  # accuracies on other distributions, where they were asked for
     spec: Spec  # everything that decided it
     versions: dict[str, str]
@@ -71,7 +73,9 @@ class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
     needs_bits: int | None
     ceiling: float | None  # the accuracy that no weights exceed, where that is proved
     control: str | None
-    learned: Outcome
+    learned: Outcome  # by at least one seed
+    reached: int  # how many runs reached the threshold
+    seeds: int  # of so many; both from the start from which the largest share did
     provable: bool
     complete: bool
     recipe: str  # its letter
@@ -120,6 +124,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
     together: int  # runs that were trained as one
     digest: str
     model: str | UnsetType = UNSET  # the folder it was saved in
+    certificate: str | UnsetType = UNSET  # of what this model reaches, for limen check
 
     @property
     def headline(self) -> str:
@@ -199,7 +204,11 @@ class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):
 
 
 def train_report(
-    result: RunResult, name: str | None, folder: Path | None, control: RunResult | None = None
+    result: RunResult,
+    name: str | None,
+    folder: Path | None,
+    certificate: Path | None,
+    control: RunResult | None = None,
 ) -> TrainReport:
     m = result.measurement
     bits = limits_of(result.spec)
@@ -234,6 +243,7 @@ def train_report(
         together=result.made.together,
         digest=result.digest,
         model=UNSET if folder is None else str(folder),
+        certificate=UNSET if certificate is None else str(certificate),
     )
 
 
@@ -252,7 +262,7 @@ def grid_report(
         architecture=str(stack),
         seeds=tuple(dict.fromkeys(spec.seed for spec in specs)),
         rates=tuple(dict.fromkeys(spec.rate for spec in specs)),
-        runs=tuple(train_report(run, name, None, control) for run in runs),
+        runs=tuple(train_report(run, name, None, None, control) for run in runs),
         failures=tuple(
             FailureReport(seed=one.spec.seed, rate=one.spec.rate, error=one.error, digest=one.digest)
             for one in ended
@@ -307,6 +317,8 @@ def _summary(one: JudgedCell, letter: str, gates: bool) -> SummaryReport:
         ceiling=bits.ceiling,
         control=one.cell.control,
         learned=one.outcome,
+        reached=one.reached.runs,
+        seeds=one.reached.of,
         provable=bits.provable,
         complete=one.complete,
         recipe=letter,
@@ -340,6 +352,8 @@ def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
         ceiling=bits.ceiling,
         control=one.cell.control,
         learned=one.outcome,
+        reached=one.reached.runs,
+        seeds=one.reached.of,
         shifts=run.shifts,
         spec=run.spec,
         versions=dict(m.versions),

@@ -24,13 +24,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
+import numpy as np
 
+from limen.core.architecture import Architecture
 from limen.core.heads import join
 from limen.errors import BadInput
 from limen.mixers.block_sparse import Blocked, BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.mixers.unit_softmax import UnitSoftmax
 from limen.model.model import Model, Place
+from limen.training.lesson import Lesson
+from limen.training.spec import Spec
 
 if TYPE_CHECKING:
     import torch
@@ -191,8 +195,11 @@ class Rounding:
         if self.learns or name not in self.codes:
             self._learn(name, s.detach().flatten(0, -1 - own))
         mean, deviation = self.codes[name]
+        if {mean.shape, deviation.shape} != {s.shape[s.ndim - own :]}:
+            raise BadInput(f"{name}: its codes are not one mean and one deviation for each of its numbers")
         step, most = 2 * _RANGE * deviation / 2**p, 2 ** (p - 1)
         inside = ((s - mean) / step).clamp(-most, most - 1e-3)
+        inside = inside if self.learns else inside.nan_to_num(0.0)  # what is no number has no code of its own
         codes = (inside.floor() + 0.5 - inside).detach() + inside  # its gradient is that of `inside`
         rounded: torch.Tensor = mean + codes * step
         return rounded
@@ -205,6 +212,27 @@ class Rounding:
             mean = _SLOW * old_mean + (1 - _SLOW) * mean
             deviation = _SLOW * old_deviation + (1 - _SLOW) * deviation
         self.codes[name] = mean, deviation
+
+
+def rounding_of(spec: Spec, lesson: Lesson, stack: Architecture) -> Rounding | None:
+    """What rounds the numbers of this stack, which have no codes yet; None where no part has a p."""
+    if all(part.p is None for layer in stack.layers for part in layer.parts):
+        return None
+    task = lesson.task
+    if any(part.mixer.sees_future for layer in stack.layers for part in layer.parts):
+        raise BadInput(
+            f"{stack}: p rounds what earlier players tell later ones, so no layer may see both ways"
+        )
+    if spec.thought or spec.mixed:
+        raise BadInput(
+            "p rounds what a text of one size tells its questions: leave out p, or thought and mixed"
+        )
+    if lesson.batch(np.random.default_rng(0), 1, spec.hard).due.min() < task.cut:
+        raise BadInput(
+            f"{task}: p rounds what a text tells its questions, and answers are due before these: "
+            "use --last, or leave out p"
+        )
+    return Rounding(lesson.players, task.cut)
 
 
 def at_due(x: torch.Tensor, due: torch.Tensor) -> torch.Tensor:

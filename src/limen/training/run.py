@@ -30,7 +30,8 @@ from limen.training.curriculum import enlarged, smaller
 from limen.training.lesson import Lesson, lesson_of
 from limen.training.limits import limits_of
 from limen.training.pupil import Pupil
-from limen.training.rounded import Rounding
+from limen.training.rounded import rounding_of
+from limen.training.shaped import ShapedPupil, network
 from limen.training.shortcuts import Shortcut, shortcut
 from limen.training.spec import Spec
 from limen.training.start import frame_of, grown, started
@@ -98,19 +99,34 @@ class RunResult(
         return lesson_of(self.spec).drawn(self.spec.hard).says
 
 
-def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]:
-    """The result of training and testing, and the model after the last step."""
+def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Pupil]:
+    """The result of training and testing, and the pupil, with its model, after the last step."""
     return run_together([spec], watch)[0]
 
 
-def run_together(specs: Sequence[Spec], watch: Watch = lambda seen: None) -> list[tuple[RunResult, Model]]:
-    """The results and models of specs that differ in seed, rate and start alone, trained as one."""
+def run_together(specs: Sequence[Spec], watch: Watch = lambda seen: None) -> list[tuple[RunResult, Pupil]]:
+    """The results and pupils of specs that differ in seed, rate and start alone, trained as one."""
     torch.set_num_threads(1)  # one core a run: two threads cost more than they bring at these sizes
     clocks = np.array([time.perf_counter(), time.process_time()])
     lesson = lesson_of(specs[0])
     taught = _taught(specs, lesson, watch)
     shares = (np.array([time.perf_counter(), time.process_time()]) - clocks) / len(specs)
-    return [(_judged(pupil, course, shares, len(specs)), pupil.model) for pupil, course in taught]
+    return [(_judged(pupil, course, shares, len(specs)), pupil) for pupil, course in taught]
+
+
+def rehearsed(spec: Spec) -> None:
+    """Raises what would end a run of it before the first step: a lesson that there is not, for one."""
+    lesson = lesson_of(spec)
+    if spec.model_type is not None:
+        pupil = _shaped(spec, lesson)
+    else:
+        pupil = _pupil(spec, lesson, started(spec, lesson, frame_of(spec, lesson, spec.architecture)))
+        for task in spec.curriculum:
+            smaller(pupil.model, frame_of(spec, lesson_of(replace(spec, task=task)), spec.architecture))
+    with torch.no_grad():
+        pupil.loss(
+            (lesson.thinking if spec.thought else lesson.batch)(np.random.default_rng(0), 2, spec.hard)
+        )
 
 
 def _judged(pupil: Pupil, taught: Taught, shares: NDArray[np.float64], together: int) -> RunResult:
@@ -166,6 +182,9 @@ def _taught(specs: Sequence[Spec], lesson: Lesson, watch: Watch) -> list[tuple[P
     What comes before counts in full, even if it stopped early.
     """
     spec = specs[0]
+    if spec.model_type is not None:
+        shaped = [_shaped(one, lesson) for one in specs]
+        return list(zip(shaped, train(shaped, spec.steps, watch), strict=True))
     proposes = None if spec.against is None else proposer(spec.against)
     frame = frame_of(spec, lesson, spec.first or spec.architecture)
     pupils = [_pupil(one, lesson, started(one, lesson, frame)) for one in specs]
@@ -203,12 +222,16 @@ def _after(before: int, watch: Watch) -> Watch:
 
 
 def _pupil(spec: Spec, lesson: Lesson, model: Model) -> Pupil:
-    parts = [part for layer in model.frame.architecture.layers for part in layer.parts]
-    rounds = any(part.p is not None for part in parts)
-    rounding = Rounding(lesson.players, lesson.task.cut) if rounds else None
+    stack = model.frame.architecture
     noise = torch.Generator().manual_seed(spec.seed + 3)
     kind = WordPupil if spec.words else Pupil
-    return kind(model, lesson, spec, rounding, _heads(spec, lesson, model.frame.architecture), noise)
+    heads = _heads(spec, lesson, stack)
+    return kind(model, lesson, spec, rounding_of(spec, lesson, stack), heads, noise)
+
+
+def _shaped(spec: Spec, lesson: Lesson) -> Pupil:
+    heads = _heads(spec, lesson, Architecture.parse(spec.architecture))
+    return ShapedPupil(network(spec, lesson.answers), lesson, spec, heads=heads)
 
 
 def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.Tensor]:

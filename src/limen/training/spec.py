@@ -42,6 +42,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     thought: bool = False  # chain of thought: taught step by step, judged on what it writes by itself
     distribution: str | None = None  # one that the lesson names, in the place of the task's plain one
     words: bool = False  # a language model of English words, for facts
+    model_type: str | None = None  # of transformers, whose class is trained; None: our own layers
     mixed: bool = False  # smaller sizes of the task are taught as well, where the lesson has them
     first: str | None = None  # the stack that is trained first and then grows by layers that do nothing
     first_steps: int = 0
@@ -101,6 +102,13 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             extends(Architecture.parse(self.first), stack)
         if self.against is not None:
             proposer(self.against)
+        if self.model_type is not None:
+            from limen.training.lesson import lesson_of
+            from limen.training.shaped import config
+
+            if not self.words:
+                raise BadInput(f"{self.model_type} of transformers is taught words alone")
+            config(self, lesson_of(self).answers)
 
     @property
     def easier(self) -> int:

@@ -39,6 +39,8 @@ _NAMES = ("Q", "K", "V", "O"), ("C", "B", "X", "O")  # as most mixers call them,
 def frame_of(spec: Spec, lesson: Lesson, text: str) -> Frame:
     """The frame of a spec: RMS norms, and an MLP after every layer or after the first ones."""
     stack = Architecture.parse(text)
+    if any(part.bits is not None for layer in stack.layers for part in layer.parts):
+        raise BadInput(f"{stack}: bits alone are counted and not trained; give sizes, such as h and d")
     layers = len(stack.layers)
     mlps = layers if spec.locals is None else min(spec.locals, layers)
     locals_ = (*[Mlp(spec.hidden)] * mlps, *[None] * (layers - mlps)) if spec.hidden else ()

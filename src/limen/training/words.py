@@ -95,6 +95,11 @@ class WordsTaught(Lesson):
     def answers(self) -> int:
         return len(self.vocabulary)
 
+    @property
+    def questions_each(self) -> int:
+        """Questions behind a text, in training."""
+        return sum(branch.questions for branch in self.layout[1])
+
     @cached_property
     def pool(self) -> int:
         """How many people there are to draw from, and how many cities."""
@@ -180,14 +185,8 @@ class WordsTaught(Lesson):
     def weights(self) -> NDArray[np.float64]:
         """(due,): how much each word counts; the answers to one kind of question count 1/2 together."""
         trunk, branches = self.layout
-        parts = [np.zeros(trunk - 1)]
-        for branch in branches:
-            one, answer = np.zeros(branch.seen), branch.words - branch.question
-            one[branch.question - 1 :] = 0.5 / branch.questions / (1 if answer == 1 else 3)
-            parts.append(np.tile(one, branch.questions))
-        weights = np.concatenate(parts)
-        weights[weights == 0] = _OTHERS / (weights == 0).sum()
-        return weights
+        answers = [np.tile(answered(branch) / branch.questions, branch.questions) for branch in branches]
+        return with_others([np.zeros(trunk - 1), *answers])
 
     def _names(self, rng: Generator, count: int, level: int) -> Tokens:
         """(texts, values): the words for i_level."""
@@ -200,6 +199,20 @@ class WordsTaught(Lesson):
         return self.number[self.facts.name(level % 2, 0)]
 
 
+def answered(branch: Branch) -> NDArray[np.float64]:
+    """(seen,): how much the word after each one counts: 1/2 an answer, 1/6 a word of a thought."""
+    one = np.zeros(branch.seen)
+    one[branch.question - 1 :] = 0.5 if branch.words - branch.question == 1 else 0.5 / 3
+    return one
+
+
+def with_others(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The parts one after another, with 0.2 shared by all words that are no answers."""
+    weights = np.concatenate(parts)
+    weights[weights == 0] = _OTHERS / (weights == 0).sum()
+    return weights
+
+
 def words_of(spec: Spec) -> WordsTaught:
     """The lesson of a spec in words; raises if there is none."""
     task, stack = spec.read()
@@ -209,7 +222,13 @@ def words_of(spec: Spec) -> WordsTaught:
         raise BadInput("a language model is taught without thought, mixed, precisions and against")
     if any(part.p is not None for layer in stack.layers for part in layer.parts):
         raise BadInput(f"{stack}: leave out p, the numbers of a language model are not rounded")
-    return WordsTaught(task)
+    if spec.model_type is None:
+        return WordsTaught(task)
+    if spec.curriculum or spec.first is not None or spec.dropout:
+        raise BadInput("a class of transformers is taught without curriculum, first and dropout")
+    from limen.training.shaped import PlainWords  # a lesson of the same words
+
+    return PlainWords(task)
 
 
 class _Level:

@@ -19,6 +19,8 @@ from limen_check.text import Call, Value, parse_stack
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
 _MAY_GROW = ("d", "d_k", "inner", "h_i", "d_i")  # sizes that can be filled up with zeros; heads are counted
 _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
+_LATENT = ("mla", "dsa")  # whose keys and values come of one latent
+_TOGETHER = ("retnet", "top_k")  # whose heads share an index, or fade at rates in order
 _AFFINE = ("linear", "binary")  # readouts that are affine maps
 _derived: dict[tuple[str | int, ...], tuple[Fraction, frozenset[str]]] = {}
 
@@ -98,12 +100,13 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
 
     Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
     the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
-    Head h of retnet fades at its own rate: a part of it holds one alone, whose heads are its first ones.
+    Head h of retnet fades at its own rate, and one index chooses for all heads of top_k: a part of them
+    holds one alone, whose heads are its first ones.
     A part that says how few bits its numbers take, which its rule sees (`few`), does not set the precision.
-    Of an `mla` the heads share one latent, which has to hold the keys and values of all that are taken.
+    In `mla` and `dsa` heads share one latent, which has to hold the keys and values of all that are taken.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
-    latents = [_size(part, "r", 1) if part.name == "mla" else inf for part in there]
+    latents = [_size(part, "r", 1) if part.name in _LATENT else inf for part in there]
     bits, first = [], 0
     for want in wanted:
         h = _size(want, "h", 1)
@@ -112,7 +115,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
         if at is None:
             return None
         latents[at] -= _pairs(want)
-        heads[at], first = 0 if want.name == "retnet" else heads[at] - h, 0 if apart else at + 1
+        heads[at], first = 0 if want.name in _TOGETHER else heads[at] - h, 0 if apart else at + 1
         if want.name not in ("linear", "mamba2") or "p" not in want.arguments:
             bits.append(_size(there[at], "p"))
     return bits
@@ -128,13 +131,15 @@ def _pairs(want: Call) -> int:
     return h * (want.number("d_k", 0, default=d) + d)
 
 
-def _as_softmax(part: Call) -> Call:
-    """The softmax heads that an `mla` or a `gated_softmax` can be (rules.md); other parts as they are."""
-    if part.name not in ("mla", "gated_softmax") or "h" not in part.arguments:
+def _as_plain(part: Call) -> Call:
+    """The heads that an `mla`, `gated_softmax` or `dsa` can be (rules.md); other parts as they are."""
+    if part.name not in (*_LATENT, "gated_softmax") or "h" not in part.arguments:
         return part
     own = _size(part, "d_k") - part.number("d_r", 0, default=0)  # what no other head shares
-    plain = {key: value for key, value in part.arguments.items() if key not in ("r", "d_r")}
-    return Call("softmax", {"kv_heads": plain["h"], "bidirectional": False} | plain | {"d_k": own})
+    plain = {key: value for key, value in part.arguments.items() if key not in ("r", "d_r")} | {"d_k": own}
+    if part.name == "dsa":
+        return Call("top_k", plain)
+    return Call("softmax", {"kv_heads": plain["h"], "bidirectional": False} | plain)
 
 
 def _within(want: Call, part: Call) -> bool:
@@ -143,7 +148,7 @@ def _within(want: Call, part: Call) -> bool:
     Features of an unused key column must be 0 (`turns`): elu1(0) and e^0 are not.  The norm of mamba2
     is over all of its channels.
     """
-    part = _as_softmax(part)
+    part = _as_plain(part)
     mine, its = want.arguments, part.arguments
     if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
         return False

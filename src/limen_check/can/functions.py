@@ -56,6 +56,19 @@ def silu(lo: Fraction, hi: Fraction, f: Format) -> Interval:
     return f.rn(least), silu(hi, hi, f)[1] if hi > 0 else ZERO
 
 
+def gelu(lo: Fraction, hi: Fraction, f: Format) -> Interval:
+    """xΦ(x) up to 2^-20·|x|: between x and 0, and above -1/5; it is x from 16 on, and 0 up to -16.
+
+    Down to -2^10 one interval is said of all of these, so that they are alike.
+    """
+    err = power(-20) * max(abs(lo), abs(hi))
+    if hi <= -16:
+        err = max(err, power(-10))
+        return -err, err
+    low = lo if lo >= 16 else max(min(lo, ZERO), Rational(-1, 5))
+    return f.rn(low - err), f.rn(max(hi, ZERO) + err)
+
+
 def softplus(lo: Fraction, hi: Fraction, f: Format) -> Interval:
     """ln(1 + e^x): at least 0 and x, at most e^x, and less than 1 more than both."""
     least, most = max(ZERO, lo - power(-14)), min(max(ZERO, hi) + 1, 2 * exponential(hi)[1])

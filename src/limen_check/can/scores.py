@@ -17,8 +17,8 @@ from limen_check.files import need
 
 _PAIRS, _WORDS = 1 << 21, 1 << 10  # of rows: all are looked at; and from here on as words, if they are
 # Tables that are not looked at twice, the numbers in one of them, and below which all are.  A number takes at
-# most 256 bytes as a column of its own, a row of the answer 256: 64·(4,096 + 1,024)·256 bytes are 84 MB.
-_TABLES, _NUMBERS, _ROWS, _WORD = 1 << 6, 1 << 12, 1 << 10, 1 << 64
+# most 256 bytes as a column of its own, a row of the answer 256: 32·(8,192 + 1,024)·256 bytes are 75 MB.
+_TABLES, _NUMBERS, _ROWS, _WORD = 1 << 5, 1 << 13, 1 << 10, 1 << 64
 Gain = dict[Hashable, Column]  # for each query field what the reference scores by its row
 Side = tuple[tuple[tuple[int, ...], Sequence[int]], ...]  # columns: what each holds, which of it in a row
 

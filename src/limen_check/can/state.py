@@ -1,16 +1,17 @@
 """What is known of every class of tokens while a model runs: its vector, and what its fields may be (R0)."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from math import gcd, lcm
 from operator import mul
-from typing import Any
+from typing import Any, Self
 
 from limen_check.can.rational import Rational
 from limen_check.can.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
-from limen_check.can.vectors import Column, Format, Matrix, Vec, exp_above
+from limen_check.can.vectors import Column, Format, Matrix, Vec, above, exp_above
 from limen_check.files import Model, Refused, expect, need, typed
 from limen_check.text import Call
 
@@ -58,9 +59,7 @@ class State:
         self.model, self.spec, self.f, self.hints, self.header = model, spec, f, hints, model.header
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
-        self.length = sum(c.count for c in self.text)
-        need(self.length > 0, "an empty input")
-        self.short, self.grown = growth(f, self.length)
+        self._long(sum(c.count for c in self.text))
         self.number = lru_cache(None)(lambda v: f.rn(Rational(v)))
         self.matrix, self._table = lru_cache(None)(self._matrix), lru_cache(64)(self._columns)
         looks, self.recode = hints.get("looks", []), hints.get("recode", {})
@@ -72,6 +71,18 @@ class State:
         expect(well, "hints: radices are integers above 1")
         self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in looks}
         self.x = self._embedded()
+
+    def _long(self, length: int) -> None:
+        need(length > 0, "an empty input")
+        self.length = length
+        self.short, self.grown = growth(self.f, length)
+        self.dust = above(2 * length * self.grown * self.f.tiny)  # of subnormal products
+
+    def of_length(self, length: int) -> Self:
+        """The same where sums are over so many tokens."""
+        few = copy(self)
+        few._long(length)
+        return few
 
     def _matrix(self, name: str) -> Matrix:
         return rounded(self.model, name, self.number)

@@ -23,6 +23,7 @@ ONE: Fraction = Rational(1)
 NONE: Interval = (ZERO, ZERO)
 Joint = namedtuple("Joint", "fields")  # several plain fields at once: a row is a tuple of theirs
 _VALUES = 1 << 10  # of a number that are looked at one by one
+_ALONE, _LONGEST = 1 << 12, 1 << 11  # products with a weight that are remembered; bits of a number in them
 
 
 def power(e: int) -> Fraction:
@@ -76,6 +77,9 @@ class Format(NamedTuple):
         t, least = sizes[name]
         acc, top = max(t, 24), power(1 - least)
         return cls(t, least, power(-t), power(-acc), power(least - acc + 1), (2 - power(1 - t)) * top, top)
+
+    def __hash__(self) -> int:
+        return self.t  # at once: results are remembered by their format
 
     def rn(self, x: Fraction) -> Fraction:
         """The nearest number of the format, ties to even."""
@@ -166,6 +170,8 @@ class Form:
 
         A column with one level in all of several rows is a constant; one row keeps its name.
         """
+        if len(parts) == 1 and parts[0][1] == ONE and err == NONE and parts[0][0].whole:
+            return parts[0][0]
         const, (lo, hi), found = ZERO, err, dict[Hashable, list[tuple[Column, Fraction]]]()
         for form, w in parts:
             const += form.const * w
@@ -179,6 +185,11 @@ class Form:
             if column.fixed and (len(column.at) > 1 or column.least == 0):
                 const += terms.pop(name).least
         return cls(const, terms, (lo, hi))
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether no column is a constant in all of several rows, or 0: then a sum of it alone is itself."""
+        return not any(x.fixed and (len(x.at) > 1 or x.levels[0] == 0) for x in self.terms.values())
 
     @cached_property
     def values(self) -> list[Fraction]:
@@ -217,6 +228,10 @@ class Form:
 
         Multiples of a step, at most 2^t of them on either side of 0, are numbers of the format.
         """
+        alone = not self.terms and _short(self.const, *self.err)
+        return _rounded(self.const, self.err, f) if alone else self._rounded(f)
+
+    def _rounded(self, f: Format) -> "Form":
         if self.err == NONE and all(f.rn(v) == v for v in self.values) and not self.many:
             return self
         low = min(f.rn(v + self.err[0]) - v for v in self.values)
@@ -226,6 +241,43 @@ class Form:
             slack = ZERO if held else above(f.u * self.cap) + f.tiny + power(f.least - f.t)
             low, high = self.err[0] - slack, self.err[1] + slack
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
+
+
+def _summed(parts: Sequence[tuple[Form, Fraction]], f: Format) -> Form:
+    """Σ w·form, rounded, with the error of the sum, to which what is surely 0 adds nothing.
+
+    A form may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
+    """
+    used = [(form, w) for form, w in parts if form.cap]
+    sizes = sum((form.cap * abs(w) for form, w in used), ZERO)
+    steps = [form.step and form.step * grain(w) for form, w in used]
+    step = None if None in steps else min(filter(None, steps), default=None)
+    if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):  # times a power of two: exact
+        e = ZERO if step and step >= f.tiny else f.tiny
+    elif _one_hot(used) and step and step >= f.tiny:
+        e = ZERO
+    else:
+        e = f.inside(sizes, len(used), step)
+    need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
+    made = Form.sum(parts, (-e, e)).rounded(f)
+    return made if made.err == NONE or made.terms else _at_least_one(made, parts, f)
+
+
+def _short(*numbers: Fraction) -> bool:
+    """Whether these may be remembered: exact errors grow with each layer, and a file may have thousands."""
+    return all(max(x.numerator.bit_length(), x.denominator.bit_length()) <= _LONGEST for x in numbers)
+
+
+@lru_cache(maxsize=_ALONE)
+def _rounded(const: Fraction, err: Interval, f: Format) -> Form:
+    """A number without a table, rounded; `_alone` says why it is remembered."""
+    return Form(const, {}, err)._rounded(f)
+
+
+@lru_cache(maxsize=_ALONE)
+def _alone(const: Fraction, err: Interval, w: Fraction, f: Format) -> Form:
+    """A number without a table times w, rounded: what averages leave in class after class, layer by layer."""
+    return _summed([(Form(const, {}, err), w)], f)
 
 
 def _one_hot(parts: Sequence[tuple[Form, Fraction]]) -> bool:
@@ -284,26 +336,15 @@ class Vec:
         return Vec({c: change(form) for c, form in self.forms.items()}, self.keys)
 
     def times(self, W: Matrix, f: Format) -> "Vec":
-        """x W, rounded, with the errors of the sums, to which what is surely 0 adds nothing.
-
-        A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
-        """
+        """x W, rounded; what no form adds to is 0."""
         forms = {}
         for c, column in W.items():
             parts = [(self.forms[r], w) for r, w in column.items() if r in self.forms]
-            used = [(form, w) for form, w in parts if form.cap]
-            sizes = sum((form.cap * abs(w) for form, w in used), ZERO)
-            steps = [form.step and form.step * grain(w) for form, w in used]
-            step = None if None in steps else min(filter(None, steps), default=None)
-            if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):  # times a power of two: exact
-                e = ZERO if step and step >= f.tiny else f.tiny
-            elif _one_hot(used) and step and step >= f.tiny:
-                e = ZERO
-            else:
-                e = f.inside(sizes, len(used), step)
-            need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
-            made = Form.sum(parts, (-e, e)).rounded(f)
-            forms[c] = made if made.err == NONE or made.terms else _at_least_one(made, parts, f)
+            one, w = parts[0] if len(parts) == 1 else (None, ZERO)
+            if one is not None and not one.terms and _short(one.const, *one.err, w):
+                forms[c] = _alone(one.const, one.err, w, f)
+            elif parts:
+                forms[c] = _summed(parts, f)
         return Vec(forms, self.keys)
 
     def plus(self, other: "Vec", f: Format | None = None) -> "Vec":

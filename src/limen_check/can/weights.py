@@ -60,10 +60,10 @@ def _mixer(name: str) -> Mixer:
             from limen_check.can.rules import mamba
 
             mixer = mamba.MIXERS[name]
-        case "lstm":
+        case "lstm" | "s4d":
             from limen_check.can.rules import step_by_step
 
-            mixer = step_by_step.lstm_shapes, step_by_step.lstm
+            mixer = step_by_step.MIXERS[name]
         case "relu_rnn":
             from limen_check.can.rules import recurrent
 

@@ -66,6 +66,7 @@ _FULL: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers of a reply
     "conv_softmax": (f"{_HEADS} c", lambda a, n: a.h * (a.d + 2)),
     "hard": (_GROUPED, lambda a, n: a.h * (a.d + 1)),  # the best score and its value
     "top_k": (f"{_HEADS} k h_i d_i", lambda a, n: a.k * (1 + a.h * (1 + a.d))),  # of the k best
+    "dsa": (f"{_HEADS} r d_r k h_i d_i", lambda a, n: a.k * (1 + a.h + a.r)),  # of which latents are enough
     "block_sparse": (f"{_HEADS} B k", lambda a, n: 0),  # no fixed number
     "nsa": (f"{_GROUPED} B k W", lambda a, n: 0),  # nor here
 }
@@ -74,6 +75,8 @@ _WORDS = {
     "phi": ("elu1", "relu", "exp", "identity", "taylor"), "over": ("linear", "mamba2", "gated_delta"),
     "bidirectional": (False, True), "normalise": (False, True),
 }  # fmt: skip
+CHOOSING = ("top_k", "dsa")  # which read the k tokens that an index ranks highest
+BLOCKS = ("block_sparse", "nsa")  # which read messages of blocks, and some blocks token by token
 SOFTMAX = ("softmax", "mla", "gated_softmax", "unit_softmax")  # whose keys and values are of their own token
 _SHARED = ("softmax", "gated_softmax", "hard", "linear", "window", "masked_softmax")  # keep these two alone
 
@@ -94,7 +97,7 @@ class Part(NamedTuple):
         """The bits of the state after n tokens; of a full part, what earlier tokens tell one later token."""
         if self.said is not None:
             return self.said * self.times
-        need(self.name not in ("block_sparse", "nsa"), f"the replies of {self.name} have no fixed size")
+        need(self.name not in BLOCKS, f"the replies of {self.name} have no fixed size")
         return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"]) * self.times
 
     def most(self, n: int) -> int:
@@ -105,6 +108,21 @@ class Part(NamedTuple):
         """Bits of a softmax part's queries."""
         need(self.said is None, "the size of the queries is not said")
         return int(self.sizes["h"] * self.sizes["d_k"] * self.sizes["p"])
+
+    def message(self) -> int:
+        """Bits of what a block of `BLOCKS` says of itself: a key and a value for each set of heads."""
+        a = self.sizes
+        return int(a.get("kv_heads", a["h"]) * (a["d_k"] + a["d"]) * a["p"])
+
+    def opened(self) -> int:
+        """Blocks of `BLOCKS` but its own whose tokens one token reads, at most.
+
+        nsa: k for each set of heads, the first, and those before its own that the window reaches, or one.
+        """
+        a = self.sizes
+        if self.name == "block_sparse":
+            return int(a["h"] * a["k"])
+        return int(a["kv_heads"] * a["k"] + 1 + max(1, -(-(a["W"] - 1) // a["B"])))
 
     def shift(self) -> int:
         """Bits of the convolution that queries, keys and values of a full part pass first."""

@@ -1,24 +1,26 @@
 """One layer of block-sparse attention alone: what the last token can know of whole blocks, and of labels.
 
 The text is cut into blocks of B tokens.  Each of h heads reads a message of every block, and opens the k
-blocks whose messages score highest, of equal ones the leftmost.
+blocks whose messages score highest, of equal ones the leftmost.  In nsa the heads of a set open the k blocks
+that weigh most in the mean of their softmaxes over messages, beside some that are always read, and a window.
 """
 
 from collections.abc import Callable
-from typing import Any
 
+from limen_check.cannot.architecture import BLOCKS, Part
 from limen_check.cannot.depth import Case, Sides
 from limen_check.cannot.logs import one, subsets
 from limen_check.cannot.rows import directions, without_pairs
 from limen_check.files import need
 
 
-def _layer(case: Case, *routes: str) -> dict[str, Any]:
-    layers = case.architecture.layers
-    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "block_sparse"
-    need(alone and layers[0][0].said is None, "it is about one layer of block_sparse alone, with its sizes")
+def _layer(case: Case, *routes: str) -> Part:
+    """The only part; nsa has the route `search` alone."""
+    layers, of = case.architecture.layers, BLOCKS if case.route == "search" else BLOCKS[:1]
+    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name in of and layers[0][0].said is None
+    need(alone, f"it is about one layer of {' or '.join(of)} alone, with its sizes")
     need(case.steps == 0 and case.route in routes, f"it is about one pass; its routes are {routes}")
-    return layers[0][0].sizes
+    return layers[0][0]
 
 
 def block_cut(case: Case) -> Sides:
@@ -30,12 +32,20 @@ def block_cut(case: Case) -> Sides:
 
     search: h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1)) ≥ log₂ of a fooling set.  They find out by bisection
     how many of hers are opened, then she tells one sum over all of these.
+
+    nsa, search: h(3(d+2) + 2)p + g⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1), g sets of heads.  Bob tells his maxima
+    and normalisers of messages, 2hp; only then do both know the softmaxes by whose mean a set opens blocks.
+    A third sum is the window's.
     """
-    a, name = _layer(case, "", "search"), case.task.name
+    part, name = _layer(case, "", "search"), case.task.name
+    a = part.sizes
     if case.route == "search":
         need(name in _PAIRS and not case.sizes, f"no large fooling set of {name} in whole blocks is known")
         blocks, needs = _PAIRS[name](case, a["B"], **case.task.sizes)
         questions = a["k"].bit_length() * (a["p"] + blocks.bit_length() + 1)
+        if part.name == "nsa":
+            told = a["h"] * (3 * (a["d"] + 2) + 2) * a["p"]
+            return Sides(told + a["kv_heads"] * questions, needs)
         return Sides(a["h"] * (2 * (a["d"] + 2) * a["p"] + questions), needs)
     need(name in _ROWS, f"it has no inputs of {name} in whole blocks")
     need(set(case.sizes) == ({"k"} if name == "is_tree" else set()), "only is_tree has a free size, k")
@@ -131,7 +141,7 @@ def block_labels(case: Case) -> Sides:
     there are far; Bob puts a near one at a place of his choice.  No score changes, so Alice, who has the
     labels, tells the scores of all blocks and the sums of both softmaxes, and Bob knows each label there.
     """
-    a = _layer(case, "")
+    a = _layer(case, "").sizes
     need(case.task.name == "nearest_neighbor" and not case.sizes, "it is about points and their labels")
     n, told = case.task.sizes["n"], a["h"] * a["p"]
     m = cosines(case.task.sizes["g"])

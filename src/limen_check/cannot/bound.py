@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check.cannot import architecture, rows
-from limen_check.cannot.architecture import SOFTMAX
+from limen_check.cannot.architecture import BLOCKS, CHOOSING, SOFTMAX
 from limen_check.cannot.blocks import block_cut, block_labels
 from limen_check.cannot.depth import (
     TOKENS,
@@ -157,21 +157,21 @@ FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
 
 
 def block_messages(case: Case) -> Sides | Ceiling:
-    """κ_r = hk blocks of B tokens are opened, each sends w_r = h(d_k+d)p bits; Γ blocks are in reach."""
+    """A token opens κ_r blocks of B tokens, each of which sends w_r bits; Γ blocks are in reach."""
     case.plain("positions", "depth", "average")
     layers, n, M = case.architecture.layers, case.task.sizes.get("n", 0), case.task.sizes.get("M", 0)
-    alone = all(len(layer) == 1 and layer[0].name == "block_sparse" for layer in layers)
-    need(alone and case.task.name == "two_sum", "it is about two_sum by block_sparse layers alone")
-    sizes = [layer[0].sizes for layer in layers]
-    B = sizes[0]["B"]
-    need(all(a["B"] == B for a in sizes), "all layers have one block size")
-    (b, rest), κ = divmod(n, B), [a["h"] * a["k"] for a in sizes]
+    alone = all(len(layer) == 1 and layer[0].name in BLOCKS for layer in layers)
+    need(alone and case.task.name == "two_sum", "it is about two_sum by layers of block_sparse or nsa alone")
+    parts = [layer[0] for layer in layers]
+    B = parts[0].sizes["B"]
+    need(all(part.sizes["B"] == B for part in parts), "all layers have one block size")
+    (b, rest), κ = divmod(n, B), [part.opened() for part in parts]
     Γ, W, reached = κ[-1], 0, 1
     for opened in reversed(κ[:-1]):
         Γ += Γ * opened * B + opened * (rest + 1) if b > Γ else 0
     need(b > Γ, "every block is within the query's reach")
-    for opened, a in zip(κ, sizes, strict=True):
-        W, reached = W + reached * a["h"] * (a["d_k"] + a["d"]) * a["p"], reached * (1 + opened * B)
+    for opened, part in zip(κ, parts, strict=True):
+        W, reached = W + reached * part.message(), reached * (1 + opened * B)
         need(W.bit_length() <= 1 << 14, "the messages are too long to be calculated with here")
     if case.route == "positions":
         need(len(layers) == 1, "this route is about one layer")
@@ -190,8 +190,8 @@ def token_index(case: Case) -> Sides:
     """2^κ ≥ min(M, (1-k/n)M + 1), κ = d_i·p: at most k places may confuse v with another value."""
     case.plain("")
     layers = case.architecture.layers
-    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "top_k"
-    need(alone and case.task.name == "two_sum", "it is about two_sum by one layer of top_k alone")
+    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name in CHOOSING
+    need(alone and case.task.name == "two_sum", "it is about two_sum by one layer of top_k or dsa alone")
     a, n, M = layers[0][0].sizes, case.task.sizes["n"], case.task.sizes["M"]
     need(a["k"] < n, "the query reads all tokens")
     return Sides(a["d_i"] * a["p"], (min(M, -(-(n - a["k"]) * M // n) + 1) - 1).bit_length())

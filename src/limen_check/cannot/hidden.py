@@ -1,7 +1,8 @@
-"""One layer of top_k alone: what its last token does not read, at any width, any precision, by any index."""
+"""One layer of top_k or dsa: what its last token does not read, at any width, any precision, by any index."""
 
 from collections.abc import Callable
 
+from limen_check.cannot.architecture import CHOOSING
 from limen_check.cannot.depth import TOKENS, Case, Sides
 from limen_check.files import need
 
@@ -21,8 +22,8 @@ def hidden_tokens(case: Case) -> Sides:
     """
     case.plain("")
     layers = case.architecture.layers
-    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "top_k"
-    need(alone, "it is about one layer of top_k alone")
+    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name in CHOOSING
+    need(alone, "it is about one layer of top_k or dsa alone")
     need(case.task.name in _GROUPS, f"no groups of tokens of {case.task.name} are known that hide each other")
     groups = _GROUPS[case.task.name](case, **case.task.sizes)
     return Sides(layers[0][0].sizes["k"], groups, TOKENS)

@@ -110,7 +110,7 @@ def _partitions(n: int) -> list[int]:
 
 
 def _cgram(t: int, n: int, c: int, V: int) -> Count:
-    """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #."""
+    """K groups: #, a word of c-2 other symbols, a value; then only #, which also follows a value #."""
     groups = min(t, n) // c
     if c == 2:
         K = min(groups, V - -(-V // V.bit_length()))
@@ -118,7 +118,7 @@ def _cgram(t: int, n: int, c: int, V: int) -> Count:
     free = c - 1 - max(1, t - n)
     many = free * ((V - 1).bit_length() - 1) >= groups.bit_length()  # surely more words than groups
     K = groups if many else min(groups, (V - 1) ** free)
-    return Count(((V - 1, K - 1), (V, 1)) if K else (), exact=False)
+    return one(V, K, exact=False)
 
 
 def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:

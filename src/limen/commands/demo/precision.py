@@ -13,6 +13,7 @@ and the theorem names two strings, of which it answers one wrongly.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import comb
 from typing import TYPE_CHECKING, Annotated
 
@@ -159,6 +160,7 @@ def _least(out: Callable[[int], bool]) -> int:
     return high
 
 
+@cache  # seconds, for lines and for JSON alike
 def trained(keys: int, n: int, seed: int) -> TrainedLayer:
     """The best of a few layers that were trained on all strings of n bits, and the strings that it names."""
     from limen.theorems.linear_read import LinearRead

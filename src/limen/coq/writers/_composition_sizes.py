@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
-from flint import fmpz
-
 from limen.coq.statement import WRITTEN, Sizes, Unstated
 from limen.coq.writers._composition_cover import DIGITS, above, below
 from limen.coq.writers._composition_cover import free as covered
@@ -125,7 +123,15 @@ def _kept(of: int, lost: int, entries: int) -> tuple[int, int, int]:
         return 1, 1, -(-lost // entries)
     c = min(fits, key=lambda c: Fraction(-(-lost * c // entries), c))
     e = -(-lost * c // entries)
-    return int(fmpz((of**c - 1) >> e).root(c)) + 1, c, e
+    return _root((of**c - 1) >> e, c) + 1, c, e
+
+
+def _root(x: int, c: int) -> int:
+    """⌊x^(1/c)⌋, by Newton's steps from above."""
+    root = 1 << -(-x.bit_length() // c)
+    while x and (nearer := ((c - 1) * root + x // root ** (c - 1)) // c) < root:
+        root = nearer
+    return root if x else 0
 
 
 def one_full_sizes(case: Case) -> Sizes:

@@ -7,6 +7,7 @@ from math import comb
 from limen.coq.statement import WRITTEN, Form, Stated, Unstated, nat, nothing_free
 from limen.coq.writers._lookups import has
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.tasks.two_sum import TwoSum
 from limen.theorems import Case
 
@@ -20,10 +21,10 @@ def told(w: int, M: int, B: int, whole: int, κ: int) -> bool:
 def _two_sum(case: Case) -> Stated:
     w = has("block_messages", case, route="positions")
     task, mixer = case.task, case.architecture.layers[0].parts[0].mixer
-    assert isinstance(task, TwoSum) and isinstance(mixer, BlockSparse)  # else nothing is stated
+    assert isinstance(task, TwoSum) and isinstance(mixer, BlockSparse | Nsa)  # else nothing is stated
     if mixer.B * task.M.bit_length() > WRITTEN or w > WRITTEN:
         raise Unstated("so many sets are not counted in Coq")
-    (whole, rest), κ = divmod(task.n, mixer.B), mixer.h * mixer.k
+    (whole, rest), κ = divmod(task.n, mixer.B), mixer.opened
     return Stated(
         "forall L : block_layer, (forall x y : bl_message L, {x = y} + {x <> y}) ->\n"
         f"  opens L {nat(κ)} -> message_bits L {nat(task.M)} {nat(mixer.B)} {nat(w)} ->\n"

@@ -136,7 +136,7 @@ def _by_rows(tokens: Tokens, chunks: Tokens) -> torch.Tensor:
     early = moderate(chunks.g.cumsum(-2))
     if early.all():
         return glue(by_chunks(_expanded(chunks)), n)
-    before = chunks._replace(g=chunks.g.where(early, 0))
+    before = chunks._replace(g=chunks.g.where(early, 0), k=chunks.k.where(early, 0))  # else it may overflow
     return torch.where(glue(early, n), glue(by_chunks(_expanded(before)), n), _stepping(tokens))
 
 

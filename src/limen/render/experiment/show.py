@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from limen.core.measurement import Outcome, Spread
+from limen.core.measurement import Outcome, Reached, Spread
 
 if TYPE_CHECKING:
     from limen.training.recipes import Recipe
@@ -30,6 +30,7 @@ def lines_of(report: ResultsReport) -> list[str]:
 def _lines(report: ExperimentReport) -> list[str]:
     if not report.cells:
         return [f"{report.experiment}: no results yet; limen experiment run {report.experiment}"]
+    besides = dict.fromkeys(kind for one in report.cells for kind in one.besides)
     table = [
         {
             "cell": one.cell,
@@ -38,12 +39,12 @@ def _lines(report: ExperimentReport) -> list[str]:
             "chance": f"{one.chance:.1%}",
             "floor": f"{one.floor:.1%}",
             "each": "; ".join(f"{start} {each(values)}" for start, values in one.starts.items()),
-            **{kind: each(values) for kind, values in one.besides.items()},
+            **{kind: each(one.besides[kind]) if kind in one.besides else "–" for kind in besides},
             "stop": ", ".join(one.stops),
             "bits/needs": bits(one.state_bits, one.held_bits, one.needs_bits),
             "ceiling": "–" if one.ceiling is None else f"{one.ceiling:.1%}",
             "control": one.control or "–",
-            "says": says(one.learned, one.provable, one.complete),
+            "says": says(one.learned, Reached(one.reached, one.seeds), one.provable, one.complete),
             "trained": one.recipe,
         }
         for one in report.cells
@@ -76,10 +77,15 @@ def drawn_lines(drawn: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"judged on texts of {', '.join(tasks)} {says}" for says, tasks in drawn.items()]
 
 
-def says(learned: Outcome, provable: bool, complete: bool) -> str:
+def word(learned: Outcome, reached: Reached) -> str:
+    """LEARNED (2 of 3 seeds), where not every seed reached the threshold."""
+    return SAYS[learned] + (reached.some if learned is Outcome.LEARNED else "")
+
+
+def says(learned: Outcome, reached: Reached, provable: bool, complete: bool) -> str:
     """The outcome, whether it was proved, and whether runs are missing."""
     proved = ", proved impossible" if provable else ""
-    return f"{SAYS[learned]}{proved}{'' if complete else ' (runs are missing)'}"
+    return f"{word(learned, reached)}{proved}{'' if complete else ' (runs are missing)'}"
 
 
 def spread(values: Sequence[float]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound
 from limen.core.quantities import many
@@ -13,7 +11,6 @@ from limen.theorems._exact import stated_exactly
 from limen_check.cannot.exact import biased_read
 
 
-@dataclass(frozen=True)
 class BiasedRead(ExactTheorem):
     """One inequality, k^v ≤ 2·3^(K-1)·R(K, v·C(k,2)), no free sizes; both sides as logarithms."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import log
@@ -14,6 +13,7 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.tasks.cgram import Cgram
 from limen.tasks.composition import Composition
 from limen.tasks.counting import Counting
@@ -29,7 +29,6 @@ from limen.theorems._two_sum import alone
 from limen_check.cannot.blocks import block_cut
 
 
-@dataclass(frozen=True)
 class BlockCut(Theorem):
     """Alice holds whole blocks, Bob the others and the last one."""
 
@@ -57,9 +56,10 @@ class BlockCut(Theorem):
     def at(case: Case) -> Bound | NoStatement:
         """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows, Alice holding blocks among the first a.
 
-        search: h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1)) ≥ log₂ #fooling set.
+        search: h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1)) ≥ log₂ #fooling set; of nsa, with g sets of
+        heads, h(3(d+2) + 2)p + g⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1), and no other route.
         """
-        part = sparse_layer(case)
+        part = sparse_layer(case, *((Nsa,) if case.route == "search" else ()))
         if isinstance(part, NoStatement):
             return part
         if (rows_in_words(case.task) if case.route == "" else _PAIRS.get(type(case.task))) is None:
@@ -68,11 +68,12 @@ class BlockCut(Theorem):
         return NoStatement(f"{case.task}: {bound.reason}") if isinstance(bound, NoStatement) else bound
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
-        part = sparse_layer(Case(task, architecture, steps))
+        part = sparse_layer(Case(task, architecture, steps), Nsa)
         if isinstance(part, NoStatement):
             return part
-        assert isinstance(part.mixer, BlockSparse)
-        rows = self.at(Case(task, architecture, steps, "", _sizes(task, part.mixer.B)))
+        rows: Bound | NoStatement = NoStatement(f"of nsa nothing is known on {identifier(task)}")
+        if isinstance(part.mixer, BlockSparse):
+            rows = self.at(Case(task, architecture, steps, "", _sizes(task, part.mixer.B)))
         if isinstance(rows, Bound) and rows.excludes:
             return rows
         pairs = self.at(Case(task, architecture, steps, "search"))
@@ -85,8 +86,10 @@ class BlockCut(Theorem):
         told = "h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉))"
         needs = [Need("one layer of block_sparse", f"{told} ≥ log₂({cases})", None)]
         if type(task) in _PAIRS:
-            spoken = "h(2(d+2)p + ⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1))"
-            needs.append(Need("one layer of block_sparse", f"{spoken} ≥ log₂({_PAIRS[type(task)]})", None))
+            question = "⌈log₂(k+1)⌉(p + ⌈log₂(a+1)⌉ + 1)"
+            spoken = {"block_sparse": f"h(2(d+2)p + {question})", "nsa": f"h(3(d+2) + 2)p + g{question}"}
+            for mixer, bits in spoken.items():
+                needs.append(Need(f"one layer of {mixer}", f"{bits} ≥ log₂({_PAIRS[type(task)]})", None))
         return tuple(needs)
 
 
@@ -95,16 +98,15 @@ def _blocks_of_two() -> Architecture:
     return Architecture.parse("block_sparse(h=1,d=1,B=2,k=1)")
 
 
-def sparse_layer(case: Case) -> Part | NoStatement:
-    """One layer of block-sparse attention, and nothing else."""
+def sparse_layer(case: Case, *others: type[Nsa]) -> Part | NoStatement:
+    """One layer of block-sparse attention, or of the others, and nothing else."""
     if case.steps:
         return NoStatement("chain of thought asks again and again, with queries that Alice does not know")
     layers = case.architecture.layers
-    part = alone(layers[0], BlockSparse) if len(layers) == 1 else None
+    part = alone(layers[0], BlockSparse, *others) if len(layers) == 1 else None
     if part is None:
-        return NoStatement(
-            "it is about one layer of block_sparse alone, with its sizes given", elsewhere=True
-        )
+        names = " or ".join(["block_sparse", *map(identifier, others)])
+        return NoStatement(f"it is about one layer of {names} alone, with its sizes given", elsewhere=True)
     return part
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture, P
 from limen.core.certificate import Bound
 from limen.core.task import Task
@@ -16,7 +14,6 @@ from limen.theorems.block_cut import sparse_layer
 from limen_check.cannot.blocks import block_labels, cosines
 
 
-@dataclass(frozen=True)
 class BlockLabels(Theorem):
     """Alice holds the labels, Bob the points."""
 

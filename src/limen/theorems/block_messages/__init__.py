@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
@@ -19,7 +18,6 @@ from limen.theorems._two_sum import OTHER, alone
 from limen_check.cannot.bound import block_messages
 
 
-@dataclass(frozen=True)
 class BlockMessages(Theorem):
     """One layer: `positions`, which is the stronger there; more layers: `depth`; else `average`."""
 
@@ -35,7 +33,10 @@ class BlockMessages(Theorem):
 
     @staticmethod
     def at(case: Case) -> Bound | NoStatement:
-        """In layer r a token opens κ_r = hk of b = ⌊n/B⌋ blocks, each of which sends w_r = h(d_k+d)p bits.
+        """In layer r a token opens κ_r of b = ⌊n/B⌋ blocks, each of which sends w_r bits.
+
+        block_sparse: κ = hk, w = h(d_k+d)p.  nsa, with g sets of heads: κ = g·k + 1 + max(1, ⌈(W-1)/B⌉), of
+        which the first block and those before its own are always read; w = g(d_k+d)p.
 
         positions   2^w ≥ Σ_{i≤B} C(D,i),  D = ⌈M(1 - κ/b)⌉,  one layer
         depth       W ≥ B·log₂(1/ρ),  ρ = Γ/b + (bB + B)/M,  W = w_1 + Σ_r w_{r+1}·Π_{s≤r}(1 + κ_sB)
@@ -45,11 +46,11 @@ class BlockMessages(Theorem):
         """
         if not isinstance(case.task, TwoSum) or case.steps or case.sizes:
             return OTHER
-        parts = [alone(layer, BlockSparse) for layer in case.architecture.layers]
-        sizes = {part.mixer.B for part in parts if part is not None and isinstance(part.mixer, BlockSparse)}
+        parts = [alone(layer, BlockSparse, Nsa) for layer in case.architecture.layers]
+        sizes = {part.mixer.B for part in parts if part and isinstance(part.mixer, BlockSparse | Nsa)}
         if None in parts or len(sizes) > 1:
             return NoStatement(
-                "it is about layers of block_sparse alone, of one block size, with their sizes given"
+                "it is about layers of block_sparse or nsa alone, of one block size, with their sizes given"
             )
         return stated("block_messages", block_messages, case)
 
@@ -64,7 +65,7 @@ class BlockMessages(Theorem):
     def needs(self, task: Task) -> tuple[Need, ...]:
         if not isinstance(task, TwoSum):
             return ()
-        return tuple(Need("block_sparse", inequality, None) for inequality in _INEQUALITIES)
+        return *(Need("block_sparse", inequality, None) for inequality in _INEQUALITIES), _NSA
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = self.at(Case(task, architecture, steps, "average"))
@@ -73,6 +74,11 @@ class BlockMessages(Theorem):
         )
 
 
+_NSA = Need(
+    "nsa, g sets of heads",
+    "w ≥ log₂ Σ_{i≤B} C(D,i), D = ⌈M(1-κ/⌊n/B⌋)⌉, κ = g·k + 1 + max(1,⌈(W-1)/B⌉), w = g(d_k+d)p: one layer",
+    None,
+)
 _INEQUALITIES = (
     "w ≥ log₂ Σ_{i≤B} C(D,i), D = ⌈M(1-hk/⌊n/B⌋)⌉, w = h(d_k+d)p: one layer",
     "w ≥ log₂ Σ_{1≤i≤B} C(M,i): one layer that embeds no positions, ⌊n/B⌋ > hk",

@@ -12,6 +12,7 @@ from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.task import Task, Tokens
 from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.nsa import Nsa
 from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.model.target import Target
@@ -30,13 +31,13 @@ def refute(task: Task, model: Predictor) -> Collision | None:
     """Runs the proof of `positions`, block by block from the last, on a sample of contents."""
     if not isinstance(task, TwoSum) or not isinstance(model, Model):
         return None
-    mixer = only_mixer(task, model, BlockSparse)
+    mixer = only_mixer(task, model, BlockSparse) or only_mixer(task, model, Nsa)
     if mixer is None:
         return None
     contents = np.random.default_rng(0).integers(task.M, size=(_CONTENTS, mixer.B))
     starts = reversed(range(0, task.n - mixer.B + 1, mixer.B))
     blocks = ((start, _ambiguous(contents, _messages(model, contents, start))) for start in starts)
-    return Unseen(mixer.h * mixer.k, blocks).search(Target(task, model)).witness
+    return Unseen(mixer.opened, blocks).search(Target(task, model)).witness
 
 
 def _messages(model: Model, contents: Tokens, start: int) -> torch.Tensor:

@@ -35,7 +35,6 @@ _FIRST, _ALONE, _LAST = 0.5, 0.05, 0.005  # shares of their logarithms by which 
 _ROUNDS = 6  # a state may grow with the length that is found
 
 
-@dataclass(frozen=True)
 class CompositionDepth(Theorem):
     """The best inequality for these sizes."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.proof import Formal
@@ -18,7 +16,6 @@ from limen_check.cannot.depth import Case as Question
 from limen_check.cannot.hidden import hidden_tokens
 
 
-@dataclass(frozen=True)
 class HiddenTokens(Theorem):
     """One inequality, k ≥ m, no free sizes; it counts tokens, not bits."""
 
@@ -37,7 +34,9 @@ class HiddenTokens(Theorem):
             return NoStatement("it is about one pass without chain of thought")
         layers = case.architecture.layers
         if len(layers) != 1 or alone(layers[0], TopK) is None:
-            return NoStatement("it is about one layer of top_k alone, with its sizes given", elsewhere=True)
+            return NoStatement(
+                "it is about one layer of top_k or dsa alone, with its sizes given", elsewhere=True
+            )
         return stated("hidden_tokens", hidden_tokens, case)
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
@@ -45,7 +44,7 @@ class HiddenTokens(Theorem):
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         m = needed(task)
-        return () if m is None else (Need("one layer of top_k", f"k ≥ {m:,} tokens read", None),)
+        return () if m is None else (Need("one layer of top_k or dsa", f"k ≥ {m:,} tokens read", None),)
 
 
 def needed(task: Task) -> int | None:

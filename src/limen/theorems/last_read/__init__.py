@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound
 from limen.core.proof import Formal
@@ -14,7 +12,6 @@ from limen.theorems._exact import stated_exactly
 from limen_check.cannot.exact import answered, last_read
 
 
-@dataclass(frozen=True)
 class LastRead(ExactTheorem):
     """One inequality, v ≤ S + log₂ R(k, v), no free sizes."""
 

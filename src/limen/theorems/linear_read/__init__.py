@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound, ExactCeiling
 from limen.core.proof import Formal
@@ -15,7 +13,6 @@ from limen.theorems._exact import averaged_exactly, stated_exactly
 from limen_check.cannot.exact import linear_read, linear_read_average
 
 
-@dataclass(frozen=True)
 class LinearRead(ExactTheorem):
     """One inequality, v ≤ Σ d_k, no free sizes; it counts questions and numbers, not bits."""
 

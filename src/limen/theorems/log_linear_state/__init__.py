@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.proof import Formal
@@ -16,7 +14,6 @@ from limen.theorems._states import parts_of, power_of_two, told_apart, without_s
 from limen_check.cannot.bound import streaming_state
 
 
-@dataclass(frozen=True)
 class LogLinearState(Theorem):
     """Cut at the last power of two up to where the task says."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 
@@ -28,7 +27,6 @@ from limen.theorems._stated import stated
 from limen_check.cannot.bound import one_layer
 
 
-@dataclass(frozen=True)
 class OneLayerCut(Theorem):
     """Fixed query where there is one layer, else behind recurrences."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound
 from limen.core.proof import Formal
@@ -13,7 +11,6 @@ from limen.theorems._exact import stated_exactly
 from limen_check.cannot.exact import one_sum
 
 
-@dataclass(frozen=True)
 class OneSum(ExactTheorem):
     """No inequality between sizes: four texts that cross are too many for one sum."""
 

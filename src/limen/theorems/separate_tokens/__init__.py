@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
@@ -19,7 +17,6 @@ from limen.theorems._stated import stated
 from limen_check.cannot.bound import one_layer
 
 
-@dataclass(frozen=True)
 class SeparateTokens(Theorem):
     """Alice holds the values."""
 

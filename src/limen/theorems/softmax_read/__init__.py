@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import ExactBound
 from limen.core.proof import Formal
@@ -14,7 +12,6 @@ from limen.theorems._exact import ending_questions, stated_exactly
 from limen_check.cannot.exact import softmax_read
 
 
-@dataclass(frozen=True)
 class SoftmaxRead(ExactTheorem):
     """v ≤ 2^{H+1} - 3, and from six heads on fewer, by counting the signs of polynomials; no free sizes."""
 

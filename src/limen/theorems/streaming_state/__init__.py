@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.proof import Formal
@@ -15,7 +13,6 @@ from limen.theorems._states import answered, told_apart, without_state
 from limen_check.cannot.bound import streaming_state
 
 
-@dataclass(frozen=True)
 class StreamingState(Theorem):
     """Cut where the task says, or beside it: after an odd number of brackets Dyck may have more rows."""
 

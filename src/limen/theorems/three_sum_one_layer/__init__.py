@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
@@ -17,7 +15,6 @@ from limen.theorems._stated import stated
 from limen_check.cannot.bound import one_layer
 
 
-@dataclass(frozen=True)
 class ThreeSumOneLayer(Theorem):
     """Alice holds all tokens but one."""
 

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.task import Task
@@ -18,7 +16,6 @@ from limen.theorems._two_sum import OTHER, alone
 from limen_check.cannot.bound import token_index
 
 
-@dataclass(frozen=True)
 class TokenIndex(Theorem):
     """One inequality, no free sizes."""
 
@@ -30,7 +27,7 @@ class TokenIndex(Theorem):
         layers = case.architecture.layers
         part = alone(layers[0], TopK) if len(layers) == 1 else None
         if part is None or not isinstance(part.mixer, TopK):
-            return NoStatement("it is about one layer of top_k alone, with its sizes given")
+            return NoStatement("it is about one layer of top_k or dsa alone, with its sizes given")
         if case.task.n <= part.mixer.k:
             return NoStatement(f"the query reads all {case.task.n} tokens")
         return stated("token_index", token_index, case)
@@ -41,4 +38,4 @@ class TokenIndex(Theorem):
     def needs(self, task: Task) -> tuple[Need, ...]:
         if not isinstance(task, TwoSum):
             return ()
-        return (Need("top_k", "2^{d_i·p} ≥ min(M, (1-k/n)M + 1): one layer, n > k", None),)
+        return (Need("top_k or dsa", "2^{d_i·p} ≥ min(M, (1-k/n)M + 1): one layer, n > k", None),)

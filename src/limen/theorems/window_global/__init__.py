@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture, Part
@@ -16,7 +15,6 @@ from limen.theorems._stated import stated
 from limen_check.cannot.bound import window_global
 
 
-@dataclass(frozen=True)
 class WindowGlobal(Theorem):
     """Cut where the reach of the tokens that answer ends."""
 

@@ -29,12 +29,6 @@ class ChainsAsked(Questions):
 
     lookups = None
 
-    @property
-    def players(self) -> tuple[int, ...]:
-        """Each table, z_0 and w."""
-        task = cast(Composition, self.task)
-        return *(task.N(l - 1) for l in range(task.L, 0, -1)), 1, 1
-
     def embedding(self, width: int) -> Embedding:
         task = cast(Composition, self.task)
         tables = [(task.N(l - 1), _entry(task, l)) for l in range(task.L, 0, -1)]

@@ -74,14 +74,14 @@ class Ask:
 
     def dust(self, column: int) -> Fraction:
         """What products of weights and values err by in all where they are subnormal: no factor of them."""
-        return above(2 * self.state.length * self.state.grown * self.f.tiny) if self.cap(column) else ZERO
+        return self.state.dust if self.cap(column) else ZERO
 
     def average(self) -> Vec:
         """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
         err, long = {}, min(above(self.state.grown) ** 4, Rational(self.state.length) ** 2)
-        room = 2 if self.state.short else 4 * long
+        room, dust = 2 if self.state.short else 4 * long, self.state.dust
         for column in self.columns:
-            ends, dust = [self.value[d.name][column].ends for d in self.seen], self.dust(column)
+            ends = [self.value[d.name][column].ends for d in self.seen]
             low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))
             err[column] = room * low - (dust if low else 0), room * high + (dust if high else 0)
         return Vec.of({}, err)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from limen_check.can.rational import Rational
 from limen_check.can.rules.attention import weight
-from limen_check.can.rules.automaton_paths import Kind, Walk
+from limen_check.can.rules.automaton_paths import Kind, Walk, least, looked_at
 from limen_check.can.rules.by_digit import (
     NOTHING,
     Before,
@@ -39,7 +39,7 @@ from limen_check.can.rules.by_digit import (
 )
 from limen_check.can.scores import Table
 from limen_check.can.state import cut, growth, rounded
-from limen_check.can.tasks import Decision, Spec
+from limen_check.can.tasks import Spec
 from limen_check.can.vectors import ONE, ZERO, Column, Format, Interval, Matrix, above, grain, level, power
 from limen_check.files import Model, Refused, expect, need
 from limen_check.text import Call
@@ -333,24 +333,18 @@ def _column(x: Value, rows: int) -> Column:
 def margin(
     model: Model, spec: Spec, f: Format, layers: list[tuple[Call, ...]], hidden: list[tuple[int, ...]]
 ) -> Fraction:
-    """The right logit less the wrong one, for every kind that the last token may be."""
-    need(spec.steps is not None, "a task that is no machine of few states")
-    for layer in layers:
-        need(len(layer) == 1, "several mixers side by side")
-        both = layer[0].name == "softmax" and layer[0].arguments.get("bidirectional", False) is True
-        need(both, "no bidirectional softmax")
-    run, header = Run(model, spec, f), model.header
+    """The least margin of the last token, in whatever row of a digit it stands."""
+    looked_at(model, spec, layers, both=True)
+    run = Run(model, spec, f)
     for i, ((call,), many) in enumerate(zip(layers, hidden, strict=True)):
         run.layer(i, call, many)
-    need(header["readout"] == "linear" and header["answers"] == spec.answers == 2, "no such readout")
     U, u = run.matrix("readout.U"), constants(run.matrix("readout.u"))
-    (answer,), number, margins = spec.answer, {step: i for i, step in enumerate(run.walk.steps.all)}, []
-    assert isinstance(answer, Decision)
-    for kind, told in run.all_times({k: x for k, x in run.x.items() if k[0] == run.last}, U).items():
-        logits = run.plus(told, u)
-        ends = [logits.get(a, (None, (NOTHING,)))[1] for a in range(2)]
-        right = answer.right((number[kind[1]],)) if kind[1] else 0
-        margins.append(min(lo for lo, _ in ends[right]) - max(hi for _, hi in ends[1 - right]))
-    least = min(margins)
-    need(least > 0, "no positive margin")
-    return least
+    told = run.all_times({k: x for k, x in run.x.items() if k[0] == run.last}, U)
+    logits = {kind: run.plus(x, u) for kind, x in told.items()}
+    return least(run.walk, spec, {kind: [_hull(x.get(a)) for a in range(2)] for kind, x in logits.items()})
+
+
+def _hull(x: Value | None) -> Interval:
+    """The least and the largest that a number may be; 0 of one that is not named."""
+    ends = (NOTHING,) if x is None else x[1]
+    return min(lo for lo, _ in ends), max(hi for _, hi in ends)

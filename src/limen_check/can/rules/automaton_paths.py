@@ -1,13 +1,15 @@
 """All ways of a text along a machine of few states, up to the first step that it does not know."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from limen_check.can.tasks import Spec, Steps
-from limen_check.can.vectors import ZERO
-from limen_check.files import Refused, need
+from limen_check.can.tasks import Decision, Spec, Steps
+from limen_check.can.vectors import ZERO, Interval
+from limen_check.files import Model, Refused, need
+from limen_check.text import Call
 
+Logits = Sequence[Interval]  # the ends of both
 Kind = tuple[str, Any]  # a class and a step, (the state before it, its id); or None: behind a strange one
 _STATES = 1 << 10
 
@@ -87,3 +89,26 @@ class Walk:
                 new_set = old | (last.get(state, frozenset()) if here is None else {here})
                 changed, last[new] = changed or new_set != old, new_set
         return last
+
+
+def looked_at(model: Model, spec: Spec, layers: Iterable[tuple[Call, ...]], both: bool) -> None:
+    """Layers of one softmax mixer each, which see later tokens or do not; a task of a machine; two logits."""
+    need(spec.steps is not None, "a task that is no machine of few states")
+    for layer in layers:
+        need(len(layer) == 1, "several mixers side by side")
+        sees = layer[0].arguments.get("bidirectional", False)
+        alone = layer[0].name == "softmax" and (sees is True if both else not sees)
+        need(alone, f"no {'bidirectional' if both else 'causal'} softmax")
+    linear = model.header["readout"] == "linear" and model.header["answers"] == spec.answers == 2
+    need(linear, "no such readout")
+
+
+def least(walk: Walk, spec: Spec, logits: Mapping[Kind, Logits]) -> Fraction:
+    """The right logit less the wrong one, for every kind that the last token may be; a wild one answers 0."""
+    (answer,), number, margins = spec.answer, {step: i for i, step in enumerate(walk.steps.all)}, []
+    assert isinstance(answer, Decision)
+    for (_, step), ends in logits.items():
+        right = 0 if step is None else answer.right((number[step],))
+        margins.append(ends[right][0] - ends[1 - right][1])
+    need(min(margins) > 0, "no positive margin")
+    return min(margins)

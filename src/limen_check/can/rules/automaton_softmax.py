@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from limen_check.can.rational import Rational
 from limen_check.can.rules.automaton_head import HALF, NORMAL, NOTHING, Box, Boxes, Head, Keys, Share, named
-from limen_check.can.rules.automaton_paths import Kind, Walk
+from limen_check.can.rules.automaton_paths import Kind, Walk, least, looked_at
 from limen_check.can.state import cut, growth, rounded
-from limen_check.can.tasks import Class, Decision, Spec
+from limen_check.can.tasks import Class, Spec
 from limen_check.can.vectors import ONE, ZERO, Format, Interval, Matrix, grain, power
 from limen_check.files import Model, expect, need
 from limen_check.text import Call
@@ -409,29 +409,14 @@ def _used(x: Box) -> Box:
 def margin(
     model: Model, spec: Spec, f: Format, layers: list[tuple[Call, ...]], hidden: list[tuple[int, ...]]
 ) -> Fraction:
-    """The right logit less the best wrong one, for every kind that the last token may be."""
-    need(spec.steps is not None, "a task that is no machine of few states")
-    for layer in layers:
-        need(len(layer) == 1, "several mixers side by side")
-        causal = layer[0].name == "softmax" and not layer[0].arguments.get("bidirectional", False)
-        need(causal, "no causal softmax")
+    """The least margin of the last token."""
+    looked_at(model, spec, layers, both=False)
     run = Run(model, spec, f)
     heads = sum(1 + call.number("h") for (call,) in layers)
     run.spend(heads * len(run.kinds) << 6)  # what the emptiest of them take, before the first is looked at
     for i, ((call,), many) in enumerate(zip(layers, hidden, strict=True)):
         run.layer(i, call, many)
-    need(
-        model.header["readout"] == "linear" and model.header["answers"] == spec.answers == 2,
-        "no such readout",
-    )
     U, u = run.matrix("readout.U"), {c: (column[0],) * 2 for c, column in run.matrix("readout.u").items()}
-    (answer,), number, margins = spec.answer, {step: i for i, step in enumerate(run.walk.steps.all)}, []
-    assert isinstance(answer, Decision)
-    for kind, told in run.all_times({k: x for k, x in run.x.items() if k[0] == run.last}, U).items():
-        logits = run.plus(told, u)
-        ends = [logits.get(a, NOTHING) for a in range(2)]
-        right = 0 if kind[1] is None else answer.right((number[kind[1]],))
-        margins.append(ends[right][0] - ends[1 - right][1])
-    least = min(margins)
-    need(least > 0, "no positive margin")
-    return least
+    told = run.all_times({k: x for k, x in run.x.items() if k[0] == run.last}, U)
+    logits = {kind: run.plus(x, u) for kind, x in told.items()}
+    return least(run.walk, spec, {kind: [x.get(a, NOTHING) for a in range(2)] for kind, x in logits.items()})

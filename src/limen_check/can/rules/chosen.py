@@ -1,6 +1,5 @@
 """R30: a token index that chooses one token is hard attention by index; of k > 1 chosen R2 is claimed."""
 
-from copy import copy
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -9,7 +8,7 @@ from limen_check.can.rules import softmax
 from limen_check.can.rules.attention import Ask
 from limen_check.can.rules.pooling import asked_for, exists, one_value, wanted
 from limen_check.can.scores import Gain
-from limen_check.can.state import Shapes, State, Vecs, cut, growth
+from limen_check.can.state import Shapes, State, Vecs, cut
 from limen_check.can.tasks import Class, Facts, Line, Number, Read
 from limen_check.can.vectors import ONE, ZERO, Column, Joint, Vec, level
 from limen_check.files import expect, need
@@ -141,9 +140,7 @@ def some(ask: Ask, index: list[Index], k: int, d: Class, blank: Class) -> Vec:
     others = [e for e in ask.seen if e not in (d, blank)]
     need(all(head.highest(e) <= 0 for head in index for e in others), "another class scores")
     need(all(_apart(ask, d, *two) for two in combinations(by_head, 2)), "two index heads may find somebody")
-    few = copy(ask.state)
-    few.length = min(k, few.length)
-    few.short, few.grown = growth(few.f, few.length)
+    few = ask.state.of_length(min(k, ask.state.length))
     chosen = Chosen(few, ask.c, ask.q, ask.key, ask.value, ask.columns, ask.both, ask.most)
     need(asked_for(chosen, d, blank) in by_head, "the index does not ask for them")
     return exists(chosen, d, blank)

@@ -192,11 +192,6 @@ def _each(tokens: list[Vec], W: Matrix, f: Format) -> list[Vec]:
     return [t.times({c: W[c] for row in t.forms for c in reads.get(row, ())}, f) for t in tokens]
 
 
-def _dust(state: State) -> Fraction:
-    """What products of weights and values err by in all where they are subnormal."""
-    return above(2 * state.length * state.grown * state.f.tiny)
-
-
 def _gathered(state: State, values: list[Vec]) -> Vec:
     """All scores are 0: every token weighs 1/N; each summand errs by a factor, as small as one of evenly."""
     f, N, parts = state.f, state.length, dict[int, list[Form]]()
@@ -208,7 +203,7 @@ def _gathered(state: State, values: list[Vec]) -> Vec:
     for c, column in parts.items():
         size = sum((form.cap for form in column), ZERO) / N
         off = (1 + f.u) ** 2 / (1 - (len(column) + 8) * f.acc - N * power(f.least - f.t)) - 1
-        e = above(off * size) + _dust(state)
+        e = above(off * size) + state.dust
         forms[c] = Form.sum([(form, Rational(1, N)) for form in column], (-e, e))
     return Vec(forms, {name: rows for v in values for name, rows in v.keys.items()})
 
@@ -234,7 +229,7 @@ def _place(state: State, q: Vec, keys: list[Vec], values: list[Vec], what: Scan 
     share, columns, error = blur(f, state.grown, stray), {}, {}
     for c in {c for v in values for c in v.forms}:
         columns[c] = Column.of([v[c].const for v in picked])
-        e = above(share * max(v[c].cap for v in values)) + (_dust(state) if stray else ZERO)
+        e = above(share * max(v[c].cap for v in values)) + (state.dust if stray else ZERO)
         error[c] = -e, e
     return Vec.table("m", tuple(range(len(picked))), columns).plus(Vec.of({}, error))
 

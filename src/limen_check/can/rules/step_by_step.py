@@ -1,15 +1,19 @@
 """Recurrences that are followed step by step, where one token hands on to the next (R19)."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from limen_check.can import functions
 from limen_check.can.gates import gated, mapped
 from limen_check.can.rules.attention import moved
 from limen_check.can.state import Shapes, State, Vecs
 from limen_check.can.tasks import NO_FACTS
-from limen_check.can.vectors import ONE, Form, Vec
+from limen_check.can.vectors import ONE, ZERO, Form, Vec, above, power
 from limen_check.files import need
 from limen_check.text import Call
+
+HALF = power(-1)
+_DEAD, _TURN, _LONGEST = -1000, 2.0**-60, 1 << 26  # e^-1000 is 0; what a pole turns by; tokens
 
 
 def carried(s: State, step: Callable[[Vec, Vec], Vec]) -> Vecs:
@@ -87,6 +91,50 @@ def lstm(s: State, at: str, call: Call) -> Vecs:
     after = carried(s, step)
     shown = {n: gated(s, mapped(s, c, functions.tanh), gates(s.x[n])[3]) for n, c in after.items()}
     return {n: h.times(s.matrix(f"{at}.O"), s.f) for n, h in shown.items()}
+
+
+def s4d_shapes(call: Call, width: int) -> Shapes:
+    need(call.arguments.keys() <= {"d", "s"}, "s4d with other options")
+    d, modes = call.number("d"), (call.number("d"), call.number("s"))
+    shapes: Shapes = dict.fromkeys(("A_re", "A_im", "C_re", "C_im"), modes)
+    return shapes | {"X": (width, d), "t": (d,), "D": (d,), "O": (d, width)}
+
+
+def s4d(s: State, at: str, call: Call) -> Vecs:
+    """R34: where nothing fades and all turns by 2^-60 a token, a channel adds up; GELU of its sum is read."""
+    f, d = s.f, call.number("d")
+    X, C = s.matrix(f"{at}.X"), s.matrix(f"{at}.C_re")
+    rates, turns = (s.model.weights[f"{at}.{name}"].numbers for name in ("A_re", "A_im"))
+    need(
+        max(rates) <= _DEAD and {*turns} == {_TURN} and s.length <= _LONGEST,
+        "it fades, turns, or is too long",
+    )
+    rest = any(s.matrix(f"{at}.{name}") for name in ("C_im", "t", "D"))
+    need(not rest and not s.spec.steps, "other steps, or what passes by, or a machine")
+    read = [[column[i] for column in C.values() if i in column] for i in range(d)]
+    need(all(some in ([], [HALF]) for some in read), "a sum is not read as it is")
+    u, after = {n: x.times(X, f) for n, x in s.x.items()}, carried(s, lambda h, x: h.plus(x.times(X, f), f))
+    out = {}
+    for n, c in s.classes.items():
+        told = [
+            (e.count, form, i) for e in s.text if e.may_be_before(c) for i, form in u[e.name].forms.items()
+        ]
+        total: dict[int, Fraction] = {}
+        for many, form, i in told:
+            total[i] = total.get(i, ZERO) + many * form.cap
+        steps = [form.step for _, form, _ in told]
+        step = min((w for w in steps if w is not None), default=ONE)
+        exact = None not in steps and all(t * f.u <= step for t in total.values()) and step >= power(f.least)
+        need(exact and all(8 * t <= f.largest for t in total.values()), "sums not exact")
+        forms = {}
+        for i in (i for i in total if read[i]):
+            e = above(power(-15) * total[i])
+            forms[i] = Form.sum([(after[n][i], ONE)], (-e, e)).rounded(f)
+        out[n] = mapped(s, Vec(forms, after[n].keys), functions.gelu).times(s.matrix(f"{at}.O"), f)
+    return out
+
+
+MIXERS = {"lstm": (lstm_shapes, lstm), "s4d": (s4d_shapes, s4d)}
 
 
 def _either(x: Vec, y: Vec) -> Vec:
