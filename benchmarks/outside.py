@@ -1,13 +1,14 @@
 """Mixers of released models beside the implementations of others: values, gradients, tokens a second.
 
-fla's naive functions, transformers' DeepSeek-V3 and Qwen3-Next, the time mixing of the package `rwkv`, and
-the retention of torchscale, each where it is installed; S4D as its authors publish it from a file:
+fla's naive functions, transformers' DeepSeek-V3, Qwen3-Next and Swin V2, the time mixing of the package
+`rwkv`, and the retention of torchscale, each where it is installed; S4D as its authors publish it from a file:
 `python benchmarks/outside.py [--page docs/mixers.md] [path of s4d.py]`.  The same weights and inputs in
 float32; exits 1 where somebody computes another function.  With --page, that page's tables are written anew.
 """
 
 import argparse
 import importlib.util
+import math
 import os
 import re
 import sys
@@ -33,6 +34,7 @@ from limen.mixers.recurrence.loops import PLAIN, Looped, running_by
 from limen.mixers.retnet import Retnet
 from limen.mixers.rwkv7 import Rwkv7
 from limen.mixers.s4d import S4d
+from limen.mixers.unit_softmax import UnitSoftmax
 
 warnings.filterwarnings("ignore")
 os.environ |= {"RWKV_JIT_ON": "0", "RWKV_V7_ON": "1"}
@@ -42,7 +44,8 @@ NSA = Nsa(16, WIDTH // 16, kv_heads=1, B=16, k=3, W=32)  # theirs wants 16 heads
 DSA = Dsa(
     H, D, k=32, h_i=12, d_i=16
 )  # with few index heads many scores are 0, and theirs breaks ties otherwise
-MIXERS = Mla(H, D), GatedSoftmax(H, D), NSA, DSA, Retnet(H, D), Rwkv7(H, D), S4d(WIDTH, 16)
+FULL = Mla(H, D), GatedSoftmax(H, D), UnitSoftmax(H, D), NSA, DSA
+MIXERS = *FULL, Retnet(H, D), Rwkv7(H, D), S4d(WIDTH, 16)
 NEAR = 2e-5  # of the largest number: float32, sums of some hundred terms in another order
 Weights = dict[str, torch.Tensor]
 Run = Callable[[Weights, torch.Tensor], torch.Tensor]
@@ -207,7 +210,28 @@ def _transformers() -> list[Pair]:
         Pair(mla, "transformers, DeepseekV3Attention", by(deepseek, of_mla)),
         Pair(DSA, "transformers, DeepseekV32Attention", by(sparse, of_dsa, causal)),
         Pair(gated, "transformers, Qwen3NextAttention", by(qwen, of_gated)),
+        Pair(UnitSoftmax(H, D), "transformers, Swinv2SelfAttention", _cosine()),
     ]
+
+
+def _cosine() -> Run:
+    """Theirs looks both ways and adds a bias of the distance: a mask, and a bias that is the same for all."""
+    from transformers import Swinv2Config
+    from transformers.models.swinv2.modeling_swinv2 import Swinv2SelfAttention
+
+    square = math.isqrt(N)  # a text as a picture
+    theirs = Swinv2SelfAttention(
+        Swinv2Config(qkv_bias=False, attention_probs_dropout_prob=0.0), WIDTH, H, square
+    )
+    torch.nn.init.zeros_(theirs.continuous_position_bias_mlp[-1].weight)
+    past = torch.full((1, N, N), -math.inf).triu(1)
+
+    def run(w: Weights, x: torch.Tensor) -> torch.Tensor:
+        given = {f"{name}.weight": w[part].mT for name, part in zip(("query", "key", "value"), "QKV")}
+        given["logit_scale"] = w["t"][:, None, None]
+        return torch.as_tensor(torch.func.functional_call(theirs, given, (x, past))[0]) @ w["O"]
+
+    return run
 
 
 def _rwkv() -> Pair:
