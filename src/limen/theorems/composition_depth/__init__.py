@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from limen.core.architecture import Architecture
 from limen.core.bits import power_bits
@@ -347,7 +348,13 @@ def explicit(bits: Levels, L: int) -> float:
     for _ in range(L - 1):
         x += 1 + n
         n += 1 + x
-    W, τ = 1 + x + 2 * n, 1
-    while 32 * (w + s + 1) * (L + 1) << L * (2 + (τ * W - 1).bit_length()) > 1 << τ:
-        τ += 1
+    W = 1 + x + 2 * n
+
+    def least(b: int) -> int:
+        """The least such τ with ⌈log₂(τW)⌉ ≥ b, if that is b: the left side depends on nothing else."""
+        left = 32 * (w + s + 1) * (L + 1) << L * (2 + b)
+        return max((left - 1).bit_length(), (1 << b >> 1) // W + 1)
+
+    first = (W - 1).bit_length()  # τ = 1
+    τ = next(τ for b in count(first) if ((τ := least(b)) * W - 1).bit_length() == b)
     return math.log2(L + 2) + τ * W if W.bit_length() < 1000 else math.inf
