@@ -1,7 +1,7 @@
 """Mixers of released models beside the implementations of others: values, gradients, tokens a second.
 
 fla's naive functions, transformers' DeepSeek-V3, Qwen3-Next and Swin V2, the time mixing of the package
-`rwkv`, and the retention of torchscale, each where it is installed; S4D as its authors publish it from a file:
+`rwkv`, and the retention of torchscale, each where it is installed; S4D of its authors from a file:
 `python benchmarks/outside.py [--page docs/mixers.md] [path of s4d.py]`.  The same weights and inputs in
 float32; exits 1 where somebody computes another function.  With --page, that page's tables are written anew.
 """
@@ -227,7 +227,9 @@ def _cosine() -> Run:
     past = torch.full((1, N, N), -math.inf).triu(1)
 
     def run(w: Weights, x: torch.Tensor) -> torch.Tensor:
-        given = {f"{name}.weight": w[part].mT for name, part in zip(("query", "key", "value"), "QKV")}
+        given = {
+            f"{name}.weight": w[part].mT for name, part in zip(("query", "key", "value"), "QKV", strict=True)
+        }
         given["logit_scale"] = w["t"][:, None, None]
         return torch.as_tensor(torch.func.functional_call(theirs, given, (x, past))[0]) @ w["O"]
 

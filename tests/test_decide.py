@@ -211,6 +211,21 @@ def test_absurd_sizes_end_soon_and_right(task: str, stack: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "task",
+    [
+        "sparse_average(n=2^70,q=2^70)",  # more heads than len() can say
+        "sparse_average(n=2^70,q=2^40)",  # one factor for each
+        "sparse_average(n=2^70,q=20)",  # whose product is 0 in float64
+        "sparse_average(n=2^600,q=2)",
+        "cgram(n=2^70,c=2^66)",
+        "dyck(n=2^600,k=2,D=2)",  # more than n² is not in float64
+    ],
+)
+def test_what_no_number_of_float64_can_say_is_no_construction(task: str) -> None:
+    assert verdict(task, "2*softmax(h=128,d=128)").answer is not Answer.CAN
+
+
+@pytest.mark.parametrize(
     "stack",
     [
         "12*gated_delta(h=4,d=64),3*softmax(h=8,d=64)",

@@ -35,12 +35,14 @@ from limen.core.balls import Ball, ball
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
+from limen.errors import BadInput
 from limen.model.embedding import Code, Segment
 from limen.model.local import Mlp
 from limen.tasks.dyck import Dyck
 
 C = 64  # what a token that does not count loses; e^-64 ≈ 1.6e-28
 FOUND, BLANK = 80, 40
+_LONGEST = 500  # bits of n
 STEP = 16  # what a place is worth where the latest is looked for
 KINDS = (("opens", "odd", 1), ("opens", "even", 0), ("closes", "even", 1), ("closes", "odd", 2))
 
@@ -50,6 +52,10 @@ class SoftmaxDyck(Construction):
     """What all share: the layout, the depth, the last head."""
 
     task: Dyck
+
+    def __post_init__(self) -> None:
+        if self.task.n.bit_length() > _LONGEST:
+            raise BadInput(f"{self.task}: float64 has no number S above n² for n = 2^{_LONGEST} and more")
 
     @property
     def b(self) -> int:

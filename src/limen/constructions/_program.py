@@ -83,7 +83,9 @@ class HeadRange(Sequence[Attend]):
 
 def _typical(heads: Sequence[Attend]) -> Sequence[Attend]:
     """Enough heads to know how large all are, what they write, and whether they look at something."""
-    return [heads[0], heads[len(heads) - 1]] if isinstance(heads, HeadRange) else heads
+    if not isinstance(heads, HeadRange):
+        return heads
+    return [heads.head(i) for i in (0, heads.number - 1)]  # len() stops at 2^63
 
 
 class Relu(NamedTuple):
@@ -141,7 +143,8 @@ class Tier:
             sum(_longest(sizes, values) for values in head.reads.values()) for head in _typical(self.heads)
         )
         d_k = max(sum(_coordinates(sizes, match) for match in head.match) for head in _typical(self.heads))
-        return f"softmax(h={len(self.heads)},d={d},d_k={d_k})"
+        h = self.heads.number if isinstance(self.heads, HeadRange) else len(self.heads)
+        return f"softmax(h={h},d={d},d_k={d_k})"
 
     def function(self, sizes: Mapping[str, int]) -> Local | None:
         """What happens at each position behind the mixers."""

@@ -55,6 +55,7 @@ class DyckByTwoSoftmax(SoftmaxDyck):
     task: Dyck = Dyck()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.task.D > 4:
             raise BadInput(f"dyck_by_two_softmax: two layers do D ≤ 4, got D={self.task.D}")
 

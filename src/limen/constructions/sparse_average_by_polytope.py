@@ -27,7 +27,10 @@ from limen.core.arrays import NDArray, np
 from limen.core.balls import ball
 from limen.core.numbers import Precision
 from limen.core.tensors import torch
+from limen.errors import BadInput
 from limen.tasks.sparse_average import SparseAverage
+
+_LARGEST = 1000  # 2^1000 and less is in float64, and 2^q·c is a sum of such terms
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,25 @@ class SparseAverageByPolytope(SetQuery):
 
     small = tuple(SparseAverage(*size) for size in ((1, 1), (5, 1), (5, 2), (8, 2), (6, 3), (4, 4)))
 
+    def __post_init__(self) -> None:
+        n, q = self.task.n, self.task.q
+        if max(q, 2 * n.bit_length()) > _LARGEST or q + self._bits > _LARGEST:  # c grows as n², or faster
+            raise BadInput(f"{self.task}: what is 0 on the set is a sum of terms that float64 does not have")
+
     @property
     def key_size(self) -> int:
         return 2 * self.task.q + 1
 
     @property
-    def c(self) -> float:
+    def _bits(self) -> float:
+        """log₂c before it is rounded up."""
         n, q = self.task.n, self.task.q
-        δ = math.prod(2 * math.sin(math.pi / n * d) ** 2 for d in self.nearest) if q < n else 1
-        return power_of_two(2 * math.log(16 * n) / δ)
+        δ = (1 + 2 * math.log2(math.sin(math.pi / n * d)) for d in self.nearest if q < n)
+        return math.log2(2 * math.log(16 * n)) - math.fsum(δ)
+
+    @property
+    def c(self) -> float:
+        return power_of_two(2**self._bits)
 
     @property
     def nearest(self) -> list[int]:

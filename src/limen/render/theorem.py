@@ -98,11 +98,18 @@ def _defined(report: BoundReport, name: str) -> str:
 
 def _rows(report: BoundReport) -> str:
     """R as a number where it is short, and as a formula, behind which stands what its letters are."""
-    closed = (
-        formula(report.formula).replace(r",\ ", r",\quad ") if report.formula not in (None, "counted") else ""
-    )
+    closed = _apart(formula(report.formula)) if report.formula not in (None, "counted") else ""
     number = f"{report.rows:,}" if report.rows is not None and report.rows < 10**12 else ""
     return " = ".join(dict.fromkeys(filter(None, [number, closed]))) or f"2^{{{report.bits}}}"
+
+
+def _apart(tex: str) -> str:
+    """A quad between statements, none within parentheses, indices or exponents."""
+    first, *others = tex.split(r",\ ")
+    for part in others:
+        inside = sum(first.count(a) - first.count(b) for a, b in ("()", "{}"))
+        first += (r",\ " if inside else r",\quad ") + part
+    return first
 
 
 def _name(report: BoundReport) -> str:
