@@ -39,6 +39,7 @@ from limen.model.model import Frame
 from limen.model.readout import Affine, Binary, Readout
 
 LONGEST = 2**13  # tokens
+_WORDS = 2**18  # tokens that are told apart: the largest vocabularies of released models
 
 
 class Watch(NamedTuple):
@@ -61,6 +62,11 @@ class Gathered(Construction):
             raise BadInput(
                 f"{identifier(self)}: every place has weights of its own; at most {LONGEST} tokens, "
                 f"got {self.task.length}"
+            )
+        if self.task.vocab > _WORDS:
+            raise BadInput(
+                f"{identifier(self)}: tables of all tokens are written out; at most {_WORDS}, "
+                f"got {self.task.vocab}"
             )
 
     @property
