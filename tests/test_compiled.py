@@ -234,7 +234,15 @@ def parts_of(d_k: int, rule: str) -> Tokens:
     return Tokens(*kinds[rule])  # type: ignore[arg-type]
 
 
-RULES = ["adds", "fades", "fades by rows", "erases", "erases and fades", "erases and fades by rows", "removes"]
+RULES = [
+    "adds",
+    "fades",
+    "fades by rows",
+    "erases",
+    "erases and fades",
+    "erases and fades by rows",
+    "removes",
+]
 
 
 @pytest.mark.parametrize("loops", BY.values(), ids=BY.keys())
