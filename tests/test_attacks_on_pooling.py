@@ -14,8 +14,11 @@ from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
+from limen_check import files
 from limen_check.can.rules.pooling import evenly
 from limen_check.can.vectors import ONE, ZERO, exp_above
+from limen_check.can.weights import margin
+from limen_check.files import Refused
 
 
 def added(parts: list[Fraction], a: int, rng: random.Random, how: str) -> Fraction:
@@ -164,6 +167,16 @@ def test_partners_before_the_query_is_known(tmp_path: Any) -> None:
         "bidirectional=true", "bidirectional=false", 1
     )
     f.sound("float32", tmp_path)
+
+
+@pytest.mark.parametrize("noisy", [("0.local.W1",), ("0.local.W1", "0.local.W2")], ids=str)
+def test_functions_of_all_residues_at_once_are_refused_before_they_are_looked_at(noisy: Any) -> None:
+    """36 units that each read every residue of the token and of the query: 110 CPU seconds and 2.7 GB."""
+    f, rng = Forged.of("three_sum(n=2,M=16)", "three_sum_by_encoder"), np.random.default_rng(0)
+    for name in noisy:
+        f.w[name] = f.w[name] + rng.normal(size=f.w[name].shape) / 1024
+    with pytest.raises(Refused, match="functions of too many rows"):
+        margin(files.model(*f.files()), f.task, "float32", 0, f.hints)
 
 
 def test_who_sees_both_ways_is_not_asked_about_earlier_tokens_alone(tmp_path: Any) -> None:

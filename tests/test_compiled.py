@@ -210,14 +210,77 @@ def test_windows_that_lie_over_each_other_are_read_as_they_are(gates: int) -> No
     torch.testing.assert_close(values_and_gradients(parts, dy), copied, rtol=0, atol=0)
 
 
-@compiled
-@pytest.mark.parametrize("part", ["q", "k", "v", "β", "g"])
-def test_parts_of_several_types_are_read_as_the_widest(part: str) -> None:
-    """C knows one type of numbers; it would take those of another for what they are not."""
+BY = {"torch": PLAIN, "C": compiled_loops()}  # twice torch where C cannot be had
+
+
+def parts_of(d_k: int, rule: str) -> Tokens:
+    """One text of 40 tokens, values of 5 numbers, for a rule of each kind."""
     rng = torch.Generator().manual_seed(0)
-    tokens = Tokens(*(-torch.rand(2, 9, size, generator=rng) for size in (3, 3, 5, 1, 1)))
-    mixed = tokens._replace(**{part: getattr(tokens, part).double()})
-    torch.testing.assert_close(compiled_loops().rule(mixed).float(), PLAIN.rule(tokens))
+
+    def draw(size: int) -> torch.Tensor:
+        return torch.randn(2, 40, size, generator=rng, dtype=torch.float64) / 4
+
+    q, k, v, β, e, r = draw(d_k), draw(d_k), draw(5), draw(1).sigmoid(), draw(d_k), draw(d_k)
+    g, rows = -draw(1).square(), -draw(d_k).square()
+    kinds: dict[str, tuple[torch.Tensor | None, ...]] = {
+        "adds": (q, k, v),
+        "fades": (q, k, v, None, g),
+        "fades by rows": (q, k, v, None, rows),
+        "erases": (q, k, v, β),
+        "erases and fades": (q, k, v, β, g),
+        "erases and fades by rows": (q, k, v, β, rows),
+        "removes": (q, k, v, None, rows, e, r),
+    }
+    return Tokens(*kinds[rule])  # type: ignore[arg-type]
+
+
+RULES = [
+    "adds",
+    "fades",
+    "fades by rows",
+    "erases",
+    "erases and fades",
+    "erases and fades by rows",
+    "removes",
+]
+
+
+@pytest.mark.parametrize("loops", BY.values(), ids=BY.keys())
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_parts_of_several_types_are_read_as_the_widest(loops: Loops, rule: str, dtype: torch.dtype) -> None:
+    """C would take numbers of another type for what they are not, torch multiplies none of two types."""
+    tokens = parts_of(3, rule)
+    for name, part in tokens._asdict().items():
+        if part is None:
+            continue
+        mixed = tokens._replace(**{name: part.to(dtype)})
+        wanted = PLAIN.rule(tokens._replace(**{name: part.to(dtype).double()}))
+        near = {"rtol": 1e-3, "atol": 1e-3} if name == "v" else {"rtol": 1e-10, "atol": 1e-10}
+        torch.testing.assert_close(loops.rule(mixed), wanted.to(mixed.v.dtype), **near)
+
+
+@pytest.mark.parametrize("loops", BY.values(), ids=BY.keys())
+@pytest.mark.parametrize("part", ["q", "v", "g", "λ"])
+def test_levels_of_several_types_are_read_as_the_widest(loops: Loops, part: str) -> None:
+    tokens, λ = parts_of(3, "fades"), torch.linspace(0, 1, 2 * 40 * 7, dtype=torch.float64).view(2, 40, 7)
+    near = {"rtol": 1e-3, "atol": 1e-3} if part == "v" else {"rtol": 1e-10, "atol": 1e-10}
+    half = {part: (λ if part == "λ" else getattr(tokens, part)).half()}
+    exact = {part: half[part].double()}
+    λ_half, λ_exact = half.pop("λ", λ), exact.pop("λ", λ)
+    wanted = PLAIN.levels(tokens._replace(**exact), λ_exact)
+    mixed = tokens._replace(**half)
+    torch.testing.assert_close(loops.levels(mixed, λ_half), wanted.to(mixed.v.dtype), **near)
+
+
+@pytest.mark.parametrize("loops", BY.values(), ids=BY.keys())
+@pytest.mark.parametrize("rule", RULES)
+def test_keys_without_numbers_hold_nothing(loops: Loops, rule: str) -> None:
+    """d_k = 0: outputs and gradients are 0."""
+    leaves = {name: x.requires_grad_() for name, x in parts_of(0, rule)._asdict().items() if x is not None}
+    y = loops.rule(Tokens(**leaves))
+    assert y.shape == (2, 40, 5) and not y.any()
+    assert not any(x.any() for x in torch.autograd.grad(y.sum(), list(leaves.values())))
 
 
 @compiled

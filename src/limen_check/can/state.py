@@ -1,10 +1,11 @@
 """What is known of every class of tokens while a model runs: its vector, and what its fields may be (R0)."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import copy
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import gcd, lcm
 from operator import mul
 from typing import Any, Self
@@ -16,6 +17,7 @@ from limen_check.files import Model, Refused, expect, need, typed
 from limen_check.text import Call
 
 _ROWS, _CODED = 1 << 21, 1 << 24  # of a table; numbers of all codes, class by class
+_WORK, _SUM = 1 << 24, 16  # of all position-wise functions: rows, and what a sum takes beside a row
 Vecs = dict[str, Vec]  # by class
 Shapes = dict[str, tuple[int, ...]]  # of weights
 
@@ -70,6 +72,7 @@ class State:
         well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in self.recode.values())
         expect(well, "hints: radices are integers above 1")
         self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in looks}
+        self.work = 0
         self.x = self._embedded()
 
     def _long(self, length: int) -> None:
@@ -83,6 +86,12 @@ class State:
         few = copy(self)
         few._long(length)
         return few
+
+    def looked_at(self, units: Vec, W: Matrix) -> None:
+        """Refuses too much work before it begins: each unit's rows and sums, once more a weight behind it."""
+        behind = Counter(chain.from_iterable(W.values()))
+        self.work += sum((units.rows(c) + _SUM * units.sums(c)) * (1 + behind[c]) for c in units.forms)
+        need(self.work <= _WORK, "functions of too many rows")
 
     def _matrix(self, name: str) -> Matrix:
         return rounded(self.model, name, self.number)

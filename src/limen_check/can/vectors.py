@@ -375,6 +375,19 @@ class Vec:
         rows = product(*(self.keys[n] if isinstance(n, Joint) else zip(self.keys[n]) for n in names))
         return tuple(chain.from_iterable(fields)), [tuple(chain.from_iterable(row)) for row in rows]
 
+    def _varying(self, c: int) -> Mapping[Hashable, Column]:
+        """The columns that a number depends on; all that it has where it depends on none."""
+        terms = self[c].terms
+        return {name: column for name, column in terms.items() if not column.fixed} or terms
+
+    def rows(self, c: int) -> int:
+        """How many rows the fields of a number have together: a function of it takes all of them."""
+        return prod(len(column.at) for column in self._varying(c).values())
+
+    def sums(self, c: int) -> int:
+        """How many sums of levels it may be: they take most of the time."""
+        return prod(len(column.levels) for column in self._varying(c).values())
+
     def relu(self) -> "Vec":
         return self.map(lambda lo, hi: (max(ZERO, lo), max(ZERO, hi)))
 
@@ -386,11 +399,11 @@ class Vec:
         forms, keys, known = {}, dict(self.keys), lru_cache(None)(g)
         for c in {*self.forms, *columns}:
             form = self[c]
-            vary = [n for n, column in form.terms.items() if not column.fixed] or form.terms
+            vary = self._varying(c)
             base = sum((column.least for n, column in form.terms.items() if n not in vary), form.const)
             names = sorted(vary, key=repr)
             columns_ = [form.terms[n] for n in names]
-            need(prod(len(self.keys[n]) for n in names) <= 1 << 17, "a function reads too many rows")
+            need(self.rows(c) <= 1 << 17, "a function reads too many rows")
             sums = {
                 i: sum((x.levels[k] for x, k in zip(columns_, i, strict=True)), base)
                 for i in product(*(range(len(x.levels)) for x in columns_))

@@ -180,7 +180,9 @@ def _local(state: State, i: int, x: Vec) -> Vec:
     """R5: x + ReLU(x W₁ + b₁) W₂ + b₂, each of the six operations as it is rounded."""
     f, W1, W2 = state.f, *(state.matrix(f"{i}.local.{w}") for w in ("W1", "W2"))
     b1, b2 = (state.vector(f"{i}.local.{w}") for w in ("b1", "b2"))
-    y = x.times(W1, f).plus(b1, f).relu().times(W2, f).plus(b2, f)
+    units = x.times(W1, f).plus(b1, f)
+    state.looked_at(units, W2)
+    y = units.relu().times(W2, f).plus(b2, f)
     for c in x.forms.keys() & y.forms.keys():
         (unit, out), *more = W2.get(c, {-1: ZERO}).items()
         if not more and W1.get(unit, {}).keys() == {c} and unit not in b1.const and c not in b2.const:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from limen.mixers.recurrence.levels import enough_levels, levelled
 from limen.mixers.recurrence.libraries import libraries
 from limen.mixers.recurrence.loops import PLAIN, Loops
-from limen.mixers.recurrence.rule import Tokens, chunked, widened
+from limen.mixers.recurrence.rule import Tokens, alike, chunked, widened
 
 _LARGE = 4096  # numbers of a memory: chunks of it are longer, and go forward, too
 _STRIDE = 32  # as in the source: where rows fade each by itself, the state before every such token is kept
@@ -81,10 +81,8 @@ def _place(x: torch.Tensor) -> torch.device:
 def _run(compiled: Compiled, tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
     """The outputs of the rule in C, computed in the widest type of its parts."""
     _refuse_misfits(tokens, λ)
-    given = [None if part is None else widened(part) for part in (*tokens, λ)]
-    real = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
-    parts = (part if part is None else part.to(real) for part in given)
-    y: torch.Tensor = _Rule.apply(compiled[_REAL[real]], *parts)  # type: ignore[no-untyped-call]
+    parts = alike(None if part is None else widened(part) for part in (*tokens, λ))
+    y: torch.Tensor = _Rule.apply(compiled[_REAL[parts[2].dtype]], *parts)  # type: ignore[no-untyped-call, union-attr]
     return y.to(tokens.v.dtype)
 
 

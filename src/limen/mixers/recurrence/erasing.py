@@ -88,7 +88,7 @@ class ErasingRule(torch.autograd.Function):
 
 def first(x: torch.Tensor) -> torch.Tensor:
     """All chunks of all sequences, those of a time together: (N, C, ·)."""
-    return x.movedim(-3, 0).reshape(-1, *x.shape[-2:]).contiguous()
+    return x.movedim(-3, 0).flatten(0, -3).contiguous()
 
 
 def last(x: torch.Tensor, shape: torch.Size) -> torch.Tensor:

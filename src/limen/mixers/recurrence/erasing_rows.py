@@ -33,8 +33,8 @@ STEEPEST = 40.0  # the logarithm of the largest 1/c: its rounding errors are tha
 
 def moderate(G: torch.Tensor) -> torch.Tensor:
     """Which tokens no gate too strong for quotients precedes, G = ln c: (chunks, C, 1)."""
-    steepest = G.detach().abs().reshape(-1, *G.shape[-3:]).amax(0).amax(-1)
-    return (steepest <= STEEPEST).flatten().cumprod(0).bool().reshape(*G.shape[-3:-1], 1)
+    steepest = G.detach().abs().unsqueeze(0).flatten(0, -4).amax(0)  # (chunks, C, d_k)
+    return (steepest <= STEEPEST).all(-1).flatten().cumprod(0).bool().reshape(*G.shape[-3:-1], 1)
 
 
 def erasing_by_rows(chunks: Tokens) -> torch.Tensor:

@@ -14,7 +14,7 @@ import lazy_loader
 
 from limen.errors import BadInput
 from limen.mixers.recurrence.chunks import cut
-from limen.mixers.recurrence.rule import Tokens, chunk_maps, widened
+from limen.mixers.recurrence.rule import Tokens, alike, chunk_maps, widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -44,8 +44,10 @@ def levelled(
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     if not tokens.v.numel():
         return tokens.v
-    q, k, v, β, g, *_ = tokens.each(lambda part: cut(widened(part)))
-    λ = cut(widened(λ))
+    *parts, weights = alike((*tokens, λ))
+    assert weights is not None
+    q, k, v, β, g, *_ = Tokens(*parts).each(lambda part: cut(widened(part)))  # type: ignore[arg-type]
+    λ = cut(widened(weights))
     M, N, Q, Φ = (x.expand(*v.shape[:-2], *x.shape[-2:]) for x in chunk_maps(q, k, β, g))  # for each head
     chunk = v.shape[-2]
     table = level_table(chunk, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only

@@ -26,7 +26,8 @@ and one triangular solve gives M and N (the UT transform of [yang2024delta], sol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,6 +70,13 @@ class Tokens(NamedTuple):
         return starmap(Tokens, zip(*parts, strict=True))
 
 
+def alike(parts: Iterable[torch.Tensor | None]) -> list[torch.Tensor | None]:
+    """The parts in the widest of their types: torch multiplies no half precision by float64."""
+    given = list(parts)
+    widest = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
+    return [None if part is None else part.to(widest) for part in given]
+
+
 class Chunks(NamedTuple):
     """Each chunk as a linear map: (y, S') = (M, N)v + (Q, Φ)S; Φ is a number where nothing is erased."""
 
@@ -88,8 +96,9 @@ def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     if not tokens.v.numel():  # no tokens, no texts
         return tokens.v
+    tokens = Tokens(*alike(tokens))  # type: ignore[arg-type]
     if tokens.β is None and tokens.g is None:
-        return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
+        return glue(_adding(*tokens.each(cut)[:3]), n).to(dtype)  # integers stay integers
     wide = tokens.each(widened)
     if wide.β is not None or wide.e is not None:
         chunks = wide.each(lambda part: cut(part, ERASING))

@@ -28,6 +28,7 @@ from limen_check.can.vectors import (
     exp_above,
     exponent,
     grain,
+    level,
     power,
 )
 from limen_check.files import Refused, need
@@ -77,17 +78,17 @@ def between(ends: Mapping[int, Interval], f: Format) -> Vec:
     return Vec({c: form.rounded(f) for c, form in forms.items()}, {})
 
 
-def _at(s: State, x: Vec, i: int) -> dict[int, Fraction]:
-    """The numbers of a token by its step."""
-    numbers, field = {}, _steps(s).field
+def _told(s: State, x: Vec, c: Class) -> dict[int, dict[int, Fraction]]:
+    """The numbers of a token of a class, by its step."""
+    keys, field = _keys(s, c), _steps(s).field
     need(x.exact, "a sum of numbers that are not exact")
-    for c, form in x.forms.items():
-        v = form.const
-        for n, column in form.terms.items():
-            need(n == field, "more than the steps is told")
-            v += column.levels[column.at[x.keys[n].index(i)]]
-        if v:
-            numbers[c] = v
+    need({*x.terms} <= {field} and x.keys.get(field, keys) == keys, "more than the steps is told")
+    numbers = {i: dict[int, Fraction]() for i in keys}
+    for at, form in x.forms.items():
+        column = form.terms.get(field, level(ZERO, len(keys))).plus(level(form.const, len(keys)))
+        for i, v in zip(keys, column.rows(), strict=True):
+            if v:
+                numbers[i][at] = v
     return numbers
 
 
@@ -98,13 +99,15 @@ class Followed:
         self.memory, self.s, self.steps, self.f = memory, memory.s, _steps(memory.s), memory.s.f
         memory.tame()
         self.classes = sorted(self.s.text, key=lambda c: c.first)
-        self.k, self.q, self.add = dict[Step, Row](), dict[Step, Row](), dict[Step, Entries]()
-        share = ONE if memory.β is None else memory.β
-        for c in self.s.classes.values():
-            for i in () if c.name.endswith(WILD) else _keys(self.s, c):
-                k, v = _at(self.s, memory.k[c.name], i), _at(self.s, memory.v[c.name], i)
-                self.q[c.name, i], self.k[c.name, i] = _at(self.s, memory.q[c.name], i), k
-                self.add[c.name, i] = {(a, b): share * x * y for a, x in k.items() for b, y in v.items()}
+        self.q, self.k, self.v = dict[Step, Row](), dict[Step, Row](), dict[Step, Row]()
+        for name, c in self.s.classes.items():
+            for to, of in ((self.q, memory.q), (self.k, memory.k), (self.v, memory.v)):
+                told = {} if name.endswith(WILD) else _told(self.s, of[name], c)
+                to.update(((name, i), row) for i, row in told.items())
+        share, self.add = ONE if memory.β is None else memory.β, dict[Step, Entries]()
+        for at, k in self.k.items():
+            row = self.v[at].items()
+            self.add[at] = {(a, b): share * x * y for a, x in k.items() for b, y in row}
         self.holds: dict[Any, Entries] = {self.steps.start: {}}
         self._follow()
         known = {i for i, step in enumerate(self.steps.all) if self.steps.turn(*step) is not None}
@@ -116,13 +119,15 @@ class Followed:
 
     def _follow(self) -> None:
         """Every step takes what is held in a state to what is held in the next."""
-        steps, now = self.steps, [self.steps.start]
+        steps, now, after = self.steps, [self.steps.start], dict[Any, list[tuple[int, int]]]()
+        for i, (before, a) in enumerate(steps.all):
+            after.setdefault(before, []).append((i, a))
         for c in self.classes:
             fresh, seen, reached = list(now), set(now), list[Any]()
             while fresh:
                 state = fresh.pop()
-                for i, (before, a) in enumerate(steps.all):
-                    new = steps.turn(state, a) if before == state else None
+                for i, a in after.get(state, ()):
+                    new = steps.turn(state, a)
                     if new is None:
                         continue
                     made = dict(self.holds[state])
@@ -174,7 +179,7 @@ class Followed:
         need(0 < β == grain(β) and 32 * β <= little and 16 * self.s.length * β <= 1, "a write erases")
         most = {at: max(abs(held.get(at, ZERO)) for held in self.holds.values()) for at in self.most}
         for (name, i), k in self.k.items():
-            v = _at(self.s, self.memory.v[name], i)
+            v = self.v[name, i]
             need(len(k) <= 1, "a key of several numbers")
             for (row, b), held in most.items():
                 vanishes = row not in k or b not in v or abs(k[row]) * held <= little * abs(v[b])
