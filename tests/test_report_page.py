@@ -379,7 +379,7 @@ def test_the_site_works_under_a_path_of_a_plain_host(browser: Any, tmp_path: Pat
     from limen.page.assemble import folder as files_of
     from limen.page.start import SMALL
 
-    stacks = SMALL["Linear"], SMALL["Hybrid"]
+    stacks = SMALL["Linear"], SMALL["Hybrid, 3 layers"]
     write_folder(tmp_path / "some/path", files_of(start(), asked_beside(["eva"], None, stacks)()).items())
 
     class Quiet(SimpleHTTPRequestHandler):

@@ -60,6 +60,12 @@ export function Axis({ both, n, set, size, live }) {
     taken.push(at);
     return html`<text x=${end + 9} y=${at} class=${"strong " + cls}>${text}</text>`;
   };
+  const why = both.map((v) => v.says?.undrawn);
+  const undrawn = !why.every((says, i) => says && drawn[i].length < 2)
+    ? []
+    : why.every((says) => says === why[0])
+      ? [`${both.map((_, i) => "AB"[i]).join(", ")}: ${why[0]}`]
+      : why.map((says, i) => `${"AB"[i]}: ${says}`);
   const words = both.map((v, i) => `${"AB"[i]}: ${v.says?.stops ?? "…"}`).join("; ");
   return html`
     <div class="axis">
@@ -185,6 +191,14 @@ export function Axis({ both, n, set, size, live }) {
           )}
           <text x=${end + 9} y=${total - 2}>${phone ? "" : size}</text>
         </svg>
+        ${
+          undrawn.length > 0 &&
+          html`
+            <div class="undrawn" style=${{ left: L + "px", width: end - L + "px", top: top + "px", height: H + "px" }}>
+              ${undrawn.map((line) => html`<p>${line}</p>`)}
+            </div>
+          `
+        }
         <input
           type="range"
           aria-label=${size}
