@@ -21,8 +21,8 @@ function led(cells, [row, column], { key, ctrlKey }) {
 // `wanted` is where Tab leads first, if it is there.
 export function useRoving(cells, wanted) {
   const box = useRef();
-  const [at, setAt] = useState(wanted);
-  const now = cells.find((cell) => same(cell, at)) ?? cells[0];
+  const [at, setAt] = useState(null);
+  const now = cells.find((cell) => same(cell, at ?? wanted)) ?? cells[0];
   const place = (e) => e.target.closest("[data-cell]")?.dataset.cell;
   const cell = (e) => !e.target.closest(".pop") && cells.find((one) => one.join("/") === place(e));
   return {
