@@ -206,7 +206,7 @@ function Audit({ start, s, set }) {
           or memory of each
           <input name="memory" placeholder="80GiB" defaultValue=${asked.memory ?? ""} />
         </label>
-        <label>
+        <label class="medium">
           weights
           <input
             name="weights_dtype"
