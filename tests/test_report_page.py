@@ -329,7 +329,7 @@ def test_a_panel_opened_by_its_tab_asks_first(browser: Any, address: str) -> Non
         page.click(f"#tab-{panel}")
         if panel not in ("check", "words"):
             page.wait_for_selector("#panel .command", timeout=60_000)
-            page.wait_for_selector("#panel .wait-line", state="detached", timeout=60_000)
+            page.wait_for_selector('#panel [aria-busy="true"]', state="detached", timeout=60_000)
         order = page.evaluate(
             """[...document.querySelectorAll("#panel .form,#panel .lines,#panel .command,#panel table")].map(
                 e => e.className || e.tagName)"""
