@@ -44,7 +44,7 @@ def folder(whole: EvidenceTable, tmp_path_factory: pytest.TempPathFactory) -> Pa
     from limen.tables.build import write
 
     out = tmp_path_factory.mktemp("table") / "report"
-    stacks = SMALL["Linear"], SMALL["Hybrid"]
+    stacks = SMALL["Linear"], SMALL["Hybrid 2 : 1"]
     answers = answers_of(whole.report) | asked_beside(whole.columns[:2], None, stacks)()
     shown = one_file(start(whole.rows, whole.columns, whole.columns[:2], ["Small stacks"]), answers)
     write(whole, out, {"report.html": shown, "report.json": whole.to_json().encode()})

@@ -13,11 +13,12 @@ from fixtures.cli import limen
 
 from limen.audits import Audit, Request, audit
 from limen.audits.changes import cheapest, cheapest_on_more, more_gpus
+from limen.audits.loading import load
 from limen.audits.serving import by_engine, on_gpus
 from limen.errors import BadInput
 from limen.hf.engines import Asked, engine, engines
 from limen.hf.gpus import Device, gpu, gpus
-from limen.render.audit import lines_of
+from limen.render.audit import lines_of, side_by_side
 
 GIB, MIB = 2**30, 2**20
 MOST = 2**40  # tokens that are looked at
@@ -268,6 +269,29 @@ def test_what_serves_is_told_without_theory() -> None:
         assert (
             "vLLM would print" in lines and "assumed" in lines and lines.splitlines()[-1].startswith("FITS: ")
         )
+
+
+def test_weights_whose_format_no_config_names_are_said_to_be_assumed(tmp_path: Path) -> None:
+    """gpt-oss is released in MXFP4; without its quantization_config it would be four times as large."""
+    example = json.loads(Path("examples/configs/gpt_oss_120b.json").read_text())
+    cut = {key: value for key, value in example.items() if key != "quantization_config"}
+
+    def told(config: dict[str, Any], **options: Any) -> bool:
+        found = asked(config, gpu="H100", brief=True, **options)
+        return "note: weights are counted in bfloat16: the config names neither" in "\n".join(
+            [*lines_of(found.report), *side_by_side([found.report])]
+        )
+
+    assert told(cut) and not told(example)
+    assert asked(cut, gpu="H100").weights_bytes > 3 * asked(example, gpu="H100").weights_bytes
+    assert not told(cut | {"torch_dtype": "bfloat16"}) and not told(cut, weights_dtype="mxfp4")
+    assert not told(cut, weights=60 * GIB), "the size was given"
+    (tmp_path / "config.json").write_text(json.dumps(cut))
+    (tmp_path / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {"total_size": 233_653_598_208}, "weight_map": {}})
+    )
+    beside = audit(*load(str(tmp_path)), Request(gpu="H100"))
+    assert not any("names neither" in remark for remark in beside.remarks), "the files say it"
 
 
 def test_another_engine_is_asked_in_the_weights_that_it_loads() -> None:

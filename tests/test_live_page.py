@@ -90,7 +90,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a plain host with a small live site under a path; no other host is ever asked."""
-    wanted = questions(["eva"], (SMALL["Linear"], SMALL["Hybrid"]))
+    wanted = questions(["eva"], (SMALL["Linear"], SMALL["Hybrid 2 : 1"]))
     answers = dict(_answered(one) for one in wanted if one[0] in ("where", "depth"))
     root = tmp_path_factory.mktemp("host")
     write_folder(root / "some/path", files_of(start(python=True), answers, python_files()).items())

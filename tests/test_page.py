@@ -54,6 +54,22 @@ def test_the_layers_and_stacks_that_the_page_offers_are_read() -> None:
         assert str(Architecture.parse(text)) == text, "the page would ask it twice"
 
 
+def test_no_two_stacks_that_the_page_offers_have_the_same_name() -> None:
+    names = [preset["name"] for preset in start()["presets"]]
+    assert [name for name in names if names.count(name) > 1] == []
+
+
+def test_where_a_plot_has_no_lines_the_answer_says_why() -> None:
+    for stack, says in (
+        ("softmax(h=8,d=64)", "weights exist at every size here"),
+        ("block_sparse(h=1,d=64,B=64,k=16)", None),
+    ):
+        answer = json.loads(drawn("where", json.dumps({"task": "eva", "architecture": stack}).encode()))
+        points = answer["report"]["points"]
+        assert (answer["says"]["undrawn"] is None) == (sum(p["unit"] == "bits" for p in points) > 1), stack
+        assert says is None or answer["says"]["undrawn"].startswith(says)
+
+
 def test_the_real_models_are_what_the_audit_reads_in_their_configs() -> None:
     read = {
         str(package.audit(path).report.architecture) for path in (ROOT / "examples/configs").glob("*.json")

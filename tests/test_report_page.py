@@ -150,9 +150,14 @@ def test_a_panel_of_the_file_breaks_no_rule_of_access(
 def test_a_stack_is_changed_live_by_keys_alone_and_the_address_keeps_it(browser: Any, address: str) -> None:
     page = opened(browser, address)
     page.focus(".side.a .chip")
-    for key in ("Delete", "Tab", "+"):  # two layers left; the second of them twice
+    page.keyboard.press("Delete")
+    page.wait_for_selector('.side.a .chip[data-cell="a/0"]:focus')  # the one that moved up
+    for key in ("ArrowRight", "+"):  # two layers left; the second of them twice
         page.keyboard.press(key)
-    page.focus(".side.a .add")
+    page.wait_for_selector('.side.a .chip[data-cell="a/1"]:focus:has-text("2×")')
+    assert page.evaluate(_STOPS, ".side.a .chips button") == 1, "the chips are one stop of Tab"
+    page.keyboard.press("End")
+    assert page.evaluate("document.activeElement.className") == "add"
     page.keyboard.press("Enter")
     page.wait_for_selector(".side.a .pop.menu")
     page.focus(".side.a .pop.menu button:has-text('softmax'):not(:has-text('conv')):not(:has-text('masked'))")
@@ -170,6 +175,130 @@ def test_a_stack_is_changed_live_by_keys_alone_and_the_address_keeps_it(browser:
     page.keyboard.press("Enter")
     page.wait_for_selector(".side.a .failed")
     assert "did you mean 'linear'" in page.inner_text(".side.a .failed")
+    page.context.close()
+
+
+_FOCUSED = "document.activeElement.id"
+_STOPS = (
+    """of => [...document.querySelectorAll(of)].filter(e => e.tabIndex >= 0 && e.checkVisibility()).length"""
+)
+
+
+@pytest.mark.browser
+def test_the_whole_table_is_one_stop_of_tab_and_the_arrow_keys_go_through_it(
+    browser: Any, whole: EvidenceTable, folder: Path
+) -> None:
+    report = (folder / "report.html").resolve().as_uri()
+    rows, columns = whole.rows, whole.columns
+    page = opened(browser, f"{report}#task={columns[1]}")
+    page.locator(".known td button").nth(len(whole.cells) - 1).wait_for(state="attached")
+    assert page.evaluate(_STOPS, ".known [tabindex], .known button, .known a") == 1
+    page.focus(".plot input[type=range]")
+    page.keyboard.press("Tab")
+    assert page.evaluate(_FOCUSED) == f"at-{rows[0]}-{columns[1]}", "at the task that is asked about"
+    for key, row, column in (
+        ("ArrowRight", 0, 2),
+        ("ArrowDown", 1, 2),
+        ("Home", 1, 0),
+        ("ArrowLeft", 1, 0),
+        ("End", 1, -1),
+        ("ArrowUp", 0, -1),
+        ("ArrowUp", 0, -1),
+        ("Control+End", -1, -1),
+        ("ArrowDown", -1, -1),
+        ("Control+Home", 0, 0),
+        ("ArrowDown", 1, 0),
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate(_FOCUSED) == f"at-{rows[row]}-{columns[column]}", key
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ev h2")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(f"#at-{rows[1]}-{columns[0]}:focus")
+    assert page.evaluate(_STOPS, ".known button") == 1, "Tab comes back to the same cell"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(_FOCUSED) == f"at-{rows[1]}-{columns[0]}" and page.errors == []
+    page.context.close()
+    phone = opened(browser, report, 390, 844)
+    phone.locator(".list button").nth(len(rows) - 1).wait_for(state="attached")
+    assert phone.evaluate(_STOPS, ".known .list button") == 1
+    phone.focus(f"#in-{rows[0]}-{columns[0]}")
+    for key, row in (("ArrowDown", 1), ("End", -1), ("ArrowUp", -2), ("Home", 0)):
+        phone.keyboard.press(key)
+        assert phone.evaluate(_FOCUSED) == f"in-{rows[row]}-{columns[0]}", key
+    phone.keyboard.press("Enter")
+    phone.wait_for_selector(".ev h2")
+    phone.keyboard.press("Escape")
+    phone.wait_for_selector(f"#in-{rows[0]}-{columns[0]}:focus")
+    phone.context.close()
+
+
+@pytest.mark.browser
+def test_two_dozen_stops_of_tab_lead_through_the_whole_page(browser: Any, folder: Path) -> None:
+    page = opened(browser, (folder / "report.html").resolve().as_uri())
+    page.wait_for_selector("#at-linear-eva")
+    stops = list[str]()
+    while not stops or stops[-1] != "BODY":
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate("(e => e.type ?? e.tagName)(document.activeElement)"))
+    assert len(stops) <= 24 and "range" in stops[:18], stops
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_an_audit_that_is_asked_again_is_dimmed_until_its_answer_is_there(browser: Any, address: str) -> None:
+    held = list[Any]()
+    page = opened(browser, f"{address}#panel=audit")
+    page.wait_for_selector("#panel .lines", timeout=60_000)
+    page.route(
+        "**/call",
+        lambda route: held.append(route) if '"audit"' in route.request.post_data else route.continue_(),
+    )
+    for gpu in ("B200", "T4"):
+        page.select_option("#panel [name=gpu]", label=gpu)
+        page.click("#panel .go")
+        page.wait_for_selector('#panel .answer.stale[aria-busy="true"] .lines')
+        assert page.inner_text("#panel .wait-line") == start()["says"]["before"]
+        if gpu == "T4":
+            green, soft = (
+                page.evaluate(f"getComputedStyle(document.querySelector('{of}')).color")
+                for of in (".side.b .word", "#panel .fits")
+            )
+            assert page.inner_text("#panel .fits").startswith("FITS")
+            assert green != soft, "a verdict that may be false has no colour"
+            assert "B200" in page.inner_text("#panel .command code")
+        while not held:
+            page.wait_for_timeout(50)
+        held.pop().continue_()
+        page.wait_for_selector(f'#panel .answer[aria-busy="false"] code:has-text("{gpu}")', timeout=60_000)
+        assert page.locator("#panel .stale").count() == 0 and page.inner_text("#panel .wait-line") == ""
+    assert page.errors == []
+    page.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1440, 1280, 1024, 768])
+def test_every_tab_is_in_sight(browser: Any, folder: Path, width: int) -> None:
+    page = opened(browser, (folder / "report.html").resolve().as_uri(), width)
+    edge = page.locator(".panels").bounding_box()
+    tabs = [tab.bounding_box() for tab in page.locator(".tabs button").all()]
+    assert len(tabs) == len(PANELS)
+    assert all(edge["x"] < tab["x"] and tab["x"] + tab["width"] < edge["x"] + edge["width"] for tab in tabs)
+    assert len({tab["y"] for tab in tabs}) == (1 if width >= 1280 else 2)
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_a_plot_without_lines_says_why(browser: Any, address: str) -> None:
+    full = "3*softmax(h=8,d=64)"
+    page = opened(browser, f"{address}#a={full}&b={full}&task=eva")
+    says = "A, B: weights exist at every size here, so no theorem compares two sides in bits"
+    assert page.inner_text(".undrawn") == says and page.locator(".curve").count() == 0
+    page.fill(".side.b .text", "linear(h=1,d=16)")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".curve", state="attached", timeout=60_000)
+    assert page.locator(".undrawn").count() == 0 and page.errors == []
     page.context.close()
 
 
@@ -200,7 +329,7 @@ def test_a_panel_opened_by_its_tab_asks_first(browser: Any, address: str) -> Non
         page.click(f"#tab-{panel}")
         if panel not in ("check", "words"):
             page.wait_for_selector("#panel .command", timeout=60_000)
-            page.wait_for_selector("#panel .wait-line", state="detached", timeout=60_000)
+            page.wait_for_selector('#panel [aria-busy="true"]', state="detached", timeout=60_000)
         order = page.evaluate(
             """[...document.querySelectorAll("#panel .form,#panel .lines,#panel .command,#panel table")].map(
                 e => e.className || e.tagName)"""
@@ -379,7 +508,7 @@ def test_the_site_works_under_a_path_of_a_plain_host(browser: Any, tmp_path: Pat
     from limen.page.assemble import folder as files_of
     from limen.page.start import SMALL
 
-    stacks = SMALL["Linear"], SMALL["Hybrid"]
+    stacks = SMALL["Linear"], SMALL["Hybrid 2 : 1"]
     write_folder(tmp_path / "some/path", files_of(start(), asked_beside(["eva"], None, stacks)()).items())
 
     class Quiet(SimpleHTTPRequestHandler):

@@ -14,7 +14,9 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from fixtures.cli import limen
 from inequalities.block_labels import cosines
 
 import limen.constructions._lookup as lookup_constants
@@ -30,6 +32,7 @@ from limen.core.verdict import Answer
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
+from limen.render.evidence import page_of
 from limen.render.table import comma_separated, latex, lines_of, markdown
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
@@ -401,3 +404,21 @@ def test_why_ends_with_a_whole_sentence_where_there_is_one() -> None:
     """Eight cells of block_cut ended with "For each head Alice sends": the formula behind it is not shown."""
     said = why("theorems", "block_cut"), why("constructions", "dyck_by_relu_rnn")
     assert all(text.endswith(".") for text in said)
+
+
+def test_the_command_that_the_page_copies_for_a_certificate_needs_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes the cell again, with the same certificates, and checks this one there."""
+    made = build(["linear"], ["eva"])
+    (row,) = page_of(made.report)["report"]["rows"]
+    commands = [evidence["command"].split(" && ") for evidence in row["cells"][0]["evidence"]]
+    assert len(commands) > 1
+    monkeypatch.chdir(tmp_path)
+    write(made, Path("limen-cell"), {})
+    for makes, checks in commands:
+        assert makes == "limen table --row linear --column eva --out limen-cell"  # what was done above
+        assert limen(*checks.split()[1:]).returncode == 0, checks
+    assert page_of(msgspec.structs.replace(made.report, full=True))["report"]["rows"][0]["cells"][0][
+        "evidence"
+    ][0]["command"].startswith("limen table --row linear --column eva --full --out limen-cell")

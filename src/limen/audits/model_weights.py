@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from limen.hf.dtypes import declared as dtypes_declared
 from limen.hf.layer_sizes import NotCounted
 from limen.hf.stored.checkpoint import Checkpoint, Config
 from limen.hf.stored.matrices import Matrix
@@ -53,6 +54,12 @@ class ModelWeights:
     def plain(self) -> bool:
         """Whether the checkpoint is not quantised."""
         return isinstance(self.own, HeldWeights) and self.own.scheme in PLAIN
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether neither the config nor a file beside it says in what the weights are stored."""
+        said = dtypes_declared(self.config, self.source).model is not None or self.stored is not None
+        return not said and self.checkpoint.total is None and self.plain
 
     def held(self, scheme: str | None, ranks: Ranks, mtp: bool, tables: bool) -> Counted:
         """The weights in a scheme (None: as declared) on ranks, or why they are not counted."""

@@ -449,6 +449,11 @@ class Audit(Result):
         lines = []
         if self.stack.inside and not (isinstance(self.held, HeldWeights) and self.held.whole):
             lines.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
+        if self.request.weights_dtype is None and self.model_weights.unnamed:
+            lines.append(
+                "weights are counted in bfloat16: the config names neither a dtype nor a quantisation "
+                "(--weights-dtype says another)"
+            )
         if isinstance(self.held, HeldWeights):
             lines += self.held.remarks
             if "MXFP4" in self.held.scheme and self.engine.tables:

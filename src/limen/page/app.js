@@ -1,5 +1,5 @@
 // Draws, and decides nothing: every verdict, number and sentence comes from Limen.
-import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import { WAY, base64, live, sized, start as begin, remember, useAnswer } from "./ask.js";
 import { Tag, look, number } from "./draw.js";
 import { Side } from "./stack.js";
@@ -137,6 +137,15 @@ function App({ start }) {
   const [row, column] = (s.cell ?? "").split("/");
   const cell = start.rows.some((r) => r.row === row) && start.columns.some((c) => c.column === column);
   const both = alone ? [A] : [A, B];
+  // Neither depends on n, so that the slider leaves them as they are.
+  const what = useMemo(
+    () => html`<${Known} start=${start} table=${table} s=${s} set=${set} task=${task} />`,
+    [table.cells, table.failed, s.whole, s.left, s.a, s.b, s.task],
+  );
+  const below = useMemo(
+    () => html`<${Panels} start=${start} s=${s} set=${set} />`,
+    [s.a, s.b, s.panel, s.dropped, s.experiment, s.model, s.step],
+  );
   const stacks = html`
     <div>
       <div class="card">
@@ -248,7 +257,7 @@ function App({ start }) {
             ${
               cell
                 ? html`<${Evidence} start=${start} table=${table} s=${s} set=${set} />`
-                : html`<${Known} start=${start} table=${table} s=${s} set=${set} task=${task} />`
+                : what
             }
             ${
               live &&
@@ -272,7 +281,7 @@ function App({ start }) {
             }
           </div>
         </div>
-        <${Panels} start=${start} s=${s} set=${set} />
+        ${below}
       </main>
       <footer>${start.says.foot}</footer>
       <div class="bottom" aria-hidden="true">

@@ -16,6 +16,7 @@ from limen.page.start import start
 _SCRIPTS = (
     "ask.js",
     "draw.js",
+    "roving.js",
     "stack.js",
     "axis.js",
     "known.js",

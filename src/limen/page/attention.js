@@ -1,7 +1,7 @@
 // Where a construction looks on an input that is typed; the picture and the words are Python's.
 import { html, useState } from "./vendor/htm-preact.js";
 import { useAnswer } from "./ask.js";
-import { Command, Failed, Lines, Picture } from "./draw.js";
+import { Answered, Command, Lines, Picture } from "./draw.js";
 
 export function Attention({ start }) {
   const [asked, setAsked] = useState(start.look);
@@ -37,10 +37,11 @@ export function Attention({ start }) {
         <button class="go">Look</button>
       </form>
       <p class="lead">${start.says.attention}</p>
-      <${Failed} answer=${answer} />
-      <${Picture} answer=${answer} says=${answer.lines?.join(". ")} />
-      <${Lines} answer=${answer} />
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        <${Picture} answer=${answer} says=${answer.lines?.join(". ")} />
+        <${Lines} answer=${answer} />
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }

@@ -38,8 +38,14 @@ export function Axis({ both, n, set, size, live }) {
   const y = (b) => top + H - ((Math.max(Math.log10(Math.max(Number(b), 1)), lo) - lo) / (hi - lo)) * H;
   const path = (points, f) =>
     points.map((p, i) => (i ? "L" : "M") + x(log2(p.size)).toFixed(1) + " " + y(p[f]).toFixed(1)).join("");
+  const why = both.map((v) => v.says?.undrawn);
+  const undrawn = !why.every((says, i) => says && drawn[i].length < 2)
+    ? []
+    : why.every((says) => says === why[0])
+      ? [`${both.map((_, i) => "AB"[i]).join(", ")}: ${why[0]}`]
+      : why.map((says, i) => `${"AB"[i]}: ${says}`);
   const ticks = [];
-  for (let e = lo; e <= hi; e += Math.ceil((hi - lo) / 5)) ticks.push(e);
+  for (let e = lo; e <= hi && !undrawn.length; e += Math.ceil((hi - lo) / 5)) ticks.push(e);
   const S = top + H + 11;
   const sh = 18;
   const gap = 5;
@@ -95,7 +101,10 @@ export function Axis({ both, n, set, size, live }) {
               </g>
             `,
           )}
-          <text x=${L - 8} y=${top - 13} text-anchor="end">bits</text>
+          ${
+            !undrawn.length &&
+            html`<text x=${L - 8} y=${top - 13} text-anchor="end">bits</text>`
+          }
           ${stops.map(
             (k, i) =>
               seen[i] &&
@@ -185,6 +194,14 @@ export function Axis({ both, n, set, size, live }) {
           )}
           <text x=${end + 9} y=${total - 2}>${phone ? "" : size}</text>
         </svg>
+        ${
+          undrawn.length > 0 &&
+          html`
+            <div class="undrawn" style=${{ left: L + "px", width: end - L + "px", top: top + "px", height: H + "px" }}>
+              ${undrawn.map((line) => html`<p>${line}</p>`)}
+            </div>
+          `
+        }
         <input
           type="range"
           aria-label=${size}

@@ -136,7 +136,7 @@ export const Failed = ({ answer }) =>
 export const Lines = ({ answer }) =>
   answer?.lines
     ? html`
-        <pre class=${"lines" + (answer.pending ? " stale" : "")} tabindex="0" aria-label="The answer in words">
+        <pre class="lines" tabindex="0" aria-label="The answer in words">
 ${answer.lines.join("\n")}</pre>
       `
     : null;
@@ -152,5 +152,10 @@ export const Picture = ({ answer, says }) =>
         </div>
       `
     : null;
-export const Wait = ({ answer }) =>
-  answer.pending && !answer.error ? html`<p class="wait-line" role="status">…</p>` : null;
+// An answer, dimmed while the next one is computed; `says` tells so where an old one stands.
+export const Answered = ({ answer, says, children }) => html`
+  <p class="wait-line" role="status">${answer.pending ? (answer.last ? says : "…") : ""}</p>
+  <div class=${"answer" + (answer.pending ? " stale" : "")} aria-busy=${answer.pending}>
+    <${Failed} answer=${answer} />${children}
+  </div>
+`;

@@ -1,7 +1,7 @@
 // An input that fools a model: its tokens, the answers, and which of them matter. The words are Python's.
 import { html } from "./vendor/htm-preact.js";
 import { useAnswer } from "./ask.js";
-import { Command, Failed, Lines, Wait } from "./draw.js";
+import { Answered, Command, Lines } from "./draw.js";
 
 const most = (values) => Math.max(...values.map(Math.abs)) || 1;
 const share = (value, all) => (100 * Math.abs(value)) / most(all) + "%";
@@ -73,15 +73,15 @@ export function Fooled({ start, s, set }) {
         </label>
       </div>
       <p class="lead">${start.says.fooled}</p>
-      <${Failed} answer=${answer} />
-      <${Wait} answer=${answer} />
-      ${answer.report && html`<${Input} seen=${answer.report} says=${answer.says} />`}
-      ${answer.says && html`<p class="lead">${answer.says.random} ${answer.report.means}</p>`}
-      <details>
-        <summary>In words</summary>
-        <${Lines} answer=${answer} />
-      </details>
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${answer.report && html`<${Input} seen=${answer.report} says=${answer.says} />`}
+        ${answer.says && html`<p class="lead">${answer.says.random} ${answer.report.means}</p>`}
+        <details>
+          <summary>In words</summary>
+          <${Lines} answer=${answer} />
+        </details>
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }

@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Exact, ask, live, WAY } from "./ask.js";
 import { Bars, Command, Copy, MARK, look } from "./draw.js";
+import { useRoving } from "./roving.js";
 
 // The columns one after another, once the first screen stands; a cell is drawn as soon as it is known.
 // `failed` has what was said of a column that did not come; `again` asks for these once more.
@@ -42,7 +43,7 @@ export function useTable(start, ready) {
 
 const WAIT = html`<i class="wait"></i>`;
 const COQ = "∎";
-function Cell({ x, r, c, open }) {
+function Cell({ x, r, c, open, stop }) {
   const proved = x.mark === COQ;
   return html`
     <button
@@ -50,6 +51,7 @@ function Cell({ x, r, c, open }) {
       class=${`c-${x.verdict}${proved ? " coq" : ""}`}
       aria-label=${`${r.name}, ${c.title}: ${x.badge}${proved ? ", proved in Coq" : ""}`}
       onClick=${() => open(r.row, c.column)}
+      ...${stop}
     >
       ${MARK[x.verdict]}${x.mark && !proved && html`<sup>${x.mark}</sup>`}
     </button>
@@ -66,6 +68,12 @@ export function Known({ start, table, s, set, task }) {
   const shown = columns.some((c) => c.column === task.id) ? task.id : columns[0]?.column;
   const missing = cells.length < rows.length * columns.length;
   const open = (row, column) => set({ cell: `${row}/${column}` });
+  const known = (row, column) => table.cells[`${row}/${column}`];
+  const over = (all) => rows.flatMap((r) => all.filter((c) => known(r.row, c)).map((c) => [r.row, c]));
+  const stack = rows.find((r) => r.architecture === s.a) ?? rows[0];
+  const left = s.left?.split("/"); // the cell whose evidence was closed
+  const grid = useRoving(over(columns.map((c) => c.column)), left ?? [stack?.row, shown]);
+  const list = useRoving(over([shown]), left ?? [stack?.row, shown]);
   return html`
     <section class="card known" aria-label="What is known">
       <div class="head">
@@ -86,8 +94,8 @@ export function Known({ start, table, s, set, task }) {
           <button class="quiet" onClick=${table.again}>Ask again</button>
         </p>
       `}
-      <div class=${"scroll" + (whole ? " whole" : "")} tabindex="0" role="region" aria-label="Stacks by tasks">
-        <table>
+      <div class=${"scroll" + (whole ? " whole" : "")}>
+        <table role="grid" aria-label="Stacks by tasks" ...${grid.on}>
           <thead>
             <tr>
               <th scope="col"><span class="vh">Stack</span></th>
@@ -112,9 +120,10 @@ export function Known({ start, table, s, set, task }) {
                     ${r.name}
                   </th>
                   ${columns.map((c) => {
-                    const x = table.cells[`${r.row}/${c.column}`];
+                    const x = known(r.row, c.column);
+                    const stop = grid.stop(r.row, c.column);
                     return html`<td>
-                      ${x ? html`<${Cell} x=${x} r=${r} c=${c} open=${open} />` : WAIT}
+                      ${x ? html`<${Cell} x=${x} r=${r} c=${c} open=${open} stop=${stop} />` : WAIT}
                     </td>`;
                   })}
                 </tr>
@@ -123,27 +132,35 @@ export function Known({ start, table, s, set, task }) {
           </tbody>
         </table>
       </div>
-      <ul class=${"list" + (whole ? " whole" : "")} aria-label="Stacks on one task">
-        <li class="which">${columns.find((c) => c.column === shown)?.asks}</li>
-        ${rows.map((r) => {
-          const x = table.cells[`${r.row}/${shown}`];
-          return html`
-            <li>
-              ${
-                x
-                  ? html`
-                      <button id=${"in-" + r.row + "-" + shown} onClick=${() => open(r.row, shown)}>
-                        <em class=${"c-" + x.verdict}>${MARK[x.verdict]}</em>
-                        <span>${r.name}</span>
-                        <small>${x.badge}</small>
-                      </button>
-                    `
-                  : html`<span class="wait"></span>`
-              }
-            </li>
-          `;
-        })}
-      </ul>
+      <div class=${"list" + (whole ? " whole" : "")}>
+        <p class="which">${columns.find((c) => c.column === shown)?.asks}</p>
+        <div role="grid" aria-label="Stacks on one task" ...${list.on}>
+          ${rows.map((r) => {
+            const x = known(r.row, shown);
+            return html`
+              <div role="row">
+                <div role="gridcell">
+                  ${
+                    x
+                      ? html`
+                          <button
+                            id=${"in-" + r.row + "-" + shown}
+                            onClick=${() => open(r.row, shown)}
+                            ...${list.stop(r.row, shown)}
+                          >
+                            <em class=${"c-" + x.verdict}>${MARK[x.verdict]}</em>
+                            <span>${r.name}</span>
+                            <small>${x.badge}</small>
+                          </button>
+                        `
+                      : html`<span class="wait"></span>`
+                  }
+                </div>
+              </div>
+            `;
+          })}
+        </div>
+      </div>
       <div class="legend">
         <span>
           <em class="c-can">${MARK.can}</em>
@@ -209,7 +226,7 @@ export function Evidence({ start, table, s, set }) {
   const col = start.columns.find((c) => c.column === column);
   const ref = useRef();
   const shut = () => {
-    set({ cell: null });
+    set({ cell: null, left: s.cell });
     requestAnimationFrame(() => {
       for (const at of ["in", "at"]) document.getElementById(`${at}-${row}-${column}`)?.focus();
     });

@@ -1,7 +1,7 @@
 // The panels below the first screen, each one element; each says its command.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Exact, ask, sized, useAnswer } from "./ask.js";
-import { Command, Failed, Lines, MARK, Picture, Wait, bytes, number, percent, short, useWidth } from "./draw.js";
+import { Answered, Command, Failed, Lines, MARK, Picture, bytes, number, percent, short, useWidth } from "./draw.js";
 import { Attention } from "./attention.js";
 import { Fooled, Input } from "./fooled.js";
 import { Conversation, Pair } from "./talk.js";
@@ -63,12 +63,12 @@ function Design({ start, set }) {
         )}
         <button class="go">Search</button>
       </form>
-      <${Failed} answer=${answer} />
-      <${Wait} answer=${answer} />
-      <${Picture} answer=${answer} says="Stacks by what they keep and what they compute" />
-      ${answer.report?.front.length > 0 && html`<${Found} stacks=${answer.report.front} set=${set} />`}
-      <${Lines} answer=${answer} />
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        <${Picture} answer=${answer} says="Stacks by what they keep and what they compute" />
+        ${answer.report?.front.length > 0 && html`<${Found} stacks=${answer.report.front} set=${set} />`}
+        <${Lines} answer=${answer} />
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }
@@ -79,58 +79,58 @@ function Compare({ start, s }) {
   return html`
     <div>
       <p class="lead">${start.says.compare}</p>
-      <${Failed} answer=${answer} />
-      <${Wait} answer=${answer} />
-      ${
-        r &&
-        html`
-          <table class="plain">
-            <thead>
-              <tr>
-                <th scope="col">${number(r.context)} tokens</th>
-                <th scope="col">A</th>
-                <th scope="col">B</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${[
-                ["layers", (x) => x.layers],
-                ["keep every token", (x) => x.full_layers],
-                ["keys and values", (x) => bytes(+x.growing_bytes)],
-                ["state of fixed size", (x) => bytes(+x.fixed_bytes)],
-                ["hops in one pass", (x) => x.hops],
-                ["hops for each thinking token", (x) => x.hops_per_step],
-              ].map(
-                ([word, of]) => html`
-                  <tr>
-                    <th scope="row">${word}</th>
-                    ${r.stacks.map((x) => html`<td>${of(x)}</td>`)}
-                  </tr>
-                `,
-              )}
-              ${r.tasks.map(
-                (t) => html`
-                  <tr>
-                    <th scope="row"><code>${t.task}</code></th>
-                    ${t.answers.map(
-                      (x) => html`
-                        <td title=${x.reason}>
-                          <em class=${"c-" + x.verdict}>${MARK[x.verdict]}</em> ${start.verdicts[x.verdict].word}
-                        </td>
-                      `,
-                    )}
-                  </tr>
-                `,
-              )}
-            </tbody>
-          </table>
-        `
-      }
-      <details>
-        <summary>In words</summary>
-        <${Lines} answer=${answer} />
-      </details>
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${
+          r &&
+          html`
+            <table class="plain">
+              <thead>
+                <tr>
+                  <th scope="col">${number(r.context)} tokens</th>
+                  <th scope="col">A</th>
+                  <th scope="col">B</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${[
+                  ["layers", (x) => x.layers],
+                  ["keep every token", (x) => x.full_layers],
+                  ["keys and values", (x) => bytes(+x.growing_bytes)],
+                  ["state of fixed size", (x) => bytes(+x.fixed_bytes)],
+                  ["hops in one pass", (x) => x.hops],
+                  ["hops for each thinking token", (x) => x.hops_per_step],
+                ].map(
+                  ([word, of]) => html`
+                    <tr>
+                      <th scope="row">${word}</th>
+                      ${r.stacks.map((x) => html`<td>${of(x)}</td>`)}
+                    </tr>
+                  `,
+                )}
+                ${r.tasks.map(
+                  (t) => html`
+                    <tr>
+                      <th scope="row"><code>${t.task}</code></th>
+                      ${t.answers.map(
+                        (x) => html`
+                          <td title=${x.reason}>
+                            <em class=${"c-" + x.verdict}>${MARK[x.verdict]}</em> ${start.verdicts[x.verdict].word}
+                          </td>
+                        `,
+                      )}
+                    </tr>
+                  `,
+                )}
+              </tbody>
+            </table>
+          `
+        }
+        <details>
+          <summary>In words</summary>
+          <${Lines} answer=${answer} />
+        </details>
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }
@@ -206,7 +206,7 @@ function Audit({ start, s, set }) {
           or memory of each
           <input name="memory" placeholder="80GiB" defaultValue=${asked.memory ?? ""} />
         </label>
-        <label>
+        <label class="medium">
           weights
           <input
             name="weights_dtype"
@@ -217,22 +217,22 @@ function Audit({ start, s, set }) {
         <button class="go">Audit</button>
       </form>
       ${wrong && html`<p class="failed" role="alert">${wrong}</p>`}
-      <${Failed} answer=${answer} />
-      <${Wait} answer=${answer} />
-      ${answer.says?.fits.map(
-        (line) => html`<p class=${"fits " + (line.startsWith("FITS") ? "held" : "failed")}>${line}</p>`,
-      )}
-      ${
-        stack &&
-        html`
-          <p class="acts">
-            It is this stack: <code>${stack}</code> <${Place} text=${stack} set=${set} />
-          </p>
-        `
-      }
-      <${Picture} answer=${answer} says="What the model keeps, and where its limits are" />
-      <${Lines} answer=${answer} />
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${answer.says?.fits.map(
+          (line) => html`<p class=${"fits " + (line.startsWith("FITS") ? "held" : "failed")}>${line}</p>`,
+        )}
+        ${
+          stack &&
+          html`
+            <p class="acts">
+              It is this stack: <code>${stack}</code> <${Place} text=${stack} set=${set} />
+            </p>
+          `
+        }
+        <${Picture} answer=${answer} says="What the model keeps, and where its limits are" />
+        <${Lines} answer=${answer} />
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }
@@ -292,11 +292,11 @@ function Check({ start, s }) {
           </p>
         `
       }
-      <${Failed} answer=${answer} />
-      <${Wait} answer=${answer} />
-      ${answer.report?.seen && html`<${Input} seen=${answer.report.seen} says=${answer.says} />`}
-      <${Lines} answer=${answer} />
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${answer.report?.seen && html`<${Input} seen=${answer.report.seen} says=${answer.says} />`}
+        <${Lines} answer=${answer} />
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }
@@ -318,66 +318,66 @@ function Experiments({ start, s, set }) {
           </select>
         </label>
       </div>
-      <${Failed} answer=${answer} />
-      <${Wait} answer=${answer} />
-      ${
-        one &&
-        html`
-          <h3>${one.title}</h3>
-          <div class="dots" role="img" aria-label="Accuracy of each cell, by seed">
-            ${one.cells.map(
-              (c) => html`
-                <div class=${"dotrow " + c.learned}>
-                  <code title=${c.cell}>${c.cell}</code>
-                  <span class="rail">
-                    <i
-                      class="chance"
-                      style=${{ left: 100 * c.chance + "%" }}
-                      title=${"chance " + percent(c.chance)}
-                    ></i>
-                    <i
-                      class="floor"
-                      style=${{ left: 100 * c.floor + "%" }}
-                      title=${"floor " + percent(c.floor)}
-                    ></i>
-                    ${c.starts[c.best_start].map(
-                      (v) => html`<i class="seed" style=${{ left: 100 * v + "%" }} title=${percent(v)}></i>`,
-                    )}
-                  </span>
-                  <b>${percent(c.mean)}</b>
-                  <small>
-                    ${OUTCOME[c.learned]}${
-                      c.learned === "learned" && c.reached < c.seeds
-                        ? ` (${c.reached} of ${c.seeds} seeds)`
-                        : ""
-                    }${c.provable ? ", proved impossible" : ""}
-                  </small>
-                </div>
-              `,
-            )}
-          </div>
-          <div class="key">
-            <span>
-              <i class="seed"></i>
-              a run
-            </span>
-            <span>
-              <i class="chance"></i>
-              chance
-            </span>
-            <span>
-              <i class="floor"></i>
-              floor
-            </span>
-            <span>${start.says.measured}</span>
-          </div>
-        `
-      }
-      <details>
-        <summary>All cells, and how they were trained</summary>
-        <${Lines} answer=${answer} />
-      </details>
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${
+          one &&
+          html`
+            <h3>${one.title}</h3>
+            <div class="dots" role="img" aria-label="Accuracy of each cell, by seed">
+              ${one.cells.map(
+                (c) => html`
+                  <div class=${"dotrow " + c.learned}>
+                    <code title=${c.cell}>${c.cell}</code>
+                    <span class="rail">
+                      <i
+                        class="chance"
+                        style=${{ left: 100 * c.chance + "%" }}
+                        title=${"chance " + percent(c.chance)}
+                      ></i>
+                      <i
+                        class="floor"
+                        style=${{ left: 100 * c.floor + "%" }}
+                        title=${"floor " + percent(c.floor)}
+                      ></i>
+                      ${c.starts[c.best_start].map(
+                        (v) => html`<i class="seed" style=${{ left: 100 * v + "%" }} title=${percent(v)}></i>`,
+                      )}
+                    </span>
+                    <b>${percent(c.mean)}</b>
+                    <small>
+                      ${OUTCOME[c.learned]}${
+                        c.learned === "learned" && c.reached < c.seeds
+                          ? ` (${c.reached} of ${c.seeds} seeds)`
+                          : ""
+                      }${c.provable ? ", proved impossible" : ""}
+                    </small>
+                  </div>
+                `,
+              )}
+            </div>
+            <div class="key">
+              <span>
+                <i class="seed"></i>
+                a run
+              </span>
+              <span>
+                <i class="chance"></i>
+                chance
+              </span>
+              <span>
+                <i class="floor"></i>
+                floor
+              </span>
+              <span>${start.says.measured}</span>
+            </div>
+          `
+        }
+        <details>
+          <summary>All cells, and how they were trained</summary>
+          <${Lines} answer=${answer} />
+        </details>
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }
@@ -391,8 +391,7 @@ function Pictures({ start }) {
   if (!r)
     return html`
       <div ref=${box}>
-        <${Failed} answer=${answer} />
-        <${Wait} answer=${answer} />
+        <${Answered} answer=${answer} />
       </div>
     `;
   const tasks = [...new Set(r.bits.map((p) => p.task))];

@@ -1,6 +1,7 @@
 // A stack as chips: add, repeat, size, move and remove its layers; the text form says the same.
-import { html, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./vendor/htm-preact.js";
 import { Bars, Copy, Pop, Tag, look, rich } from "./draw.js";
+import { useRoving } from "./roving.js";
 
 const FEW = 4; // layers up to which each one is a chip of its own
 const shapes = new Map(); // text -> { repeat, units }: as it was edited, or as Limen read it
@@ -138,10 +139,21 @@ export function Side({ which, text, set, start, answer, point, says }) {
 
 function Chips({ shape, put, start, kinds, which }) {
   const { repeat, units } = shape;
-  const row = useRef();
+  // In a row: how often it is repeated, the chips, and +.
+  const places = [...(repeat > 1 ? ["repeat"] : []), ...units.map((_, i) => `${i}`), "add"];
+  const { on, stop } = useRoving(
+    places.map((place) => [which, place]),
+    [which, "0"],
+  );
+  const focus = (place) =>
+    requestAnimationFrame(() => on.ref.current?.querySelector(`[data-cell="${which}/${place}"]`)?.focus());
   const [dragged, setDragged] = useState(null);
   const change = (i, more) => put({ repeat, units: units.map((u, j) => (j === i ? { ...u, ...more } : u)) });
-  const remove = (i) => put({ repeat, units: units.filter((_, j) => j !== i) });
+  const remove = (i) => {
+    if (units.length < 2) return;
+    put({ repeat, units: units.filter((_, j) => j !== i) });
+    focus(Math.min(i, units.length - 2));
+  };
   const move = (from, to) => {
     if (to < 0 || to >= units.length || from === to) return;
     const rest = units.filter((_, j) => j !== from);
@@ -160,7 +172,7 @@ function Chips({ shape, put, start, kinds, which }) {
       acts[e.key] = () => {
         const to = i + (e.key === "ArrowLeft" ? -1 : 1);
         move(i, to);
-        requestAnimationFrame(() => row.current?.querySelectorAll(".chip")[to]?.focus());
+        focus(to);
       };
     if (e.target.closest(".pop") || !acts[e.key]) return;
     e.preventDefault();
@@ -202,7 +214,7 @@ function Chips({ shape, put, start, kinds, which }) {
     addEventListener("pointercancel", off);
   };
   return html`
-    <div class="chips" ref=${row} role="group" aria-label="Layers, from the first to the last">
+    <div class="chips" role="toolbar" aria-label="Layers, from the first to the last" ...${on}>
       ${
         repeat > 1 &&
         html`
@@ -211,6 +223,7 @@ function Chips({ shape, put, start, kinds, which }) {
             cls="repeat"
             label=${repeat + "×"}
             panel="edit"
+            ...${stop(which, "repeat")}
           >
             ${() => html`
               <label>
@@ -243,6 +256,7 @@ function Chips({ shape, put, start, kinds, which }) {
               cls=${"chip " + (u.mixers.length > 1 ? "both" : kinds[u.mixers[0]])}
               aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight + - Delete"
               panel="edit"
+              ...${stop(which, `${i}`)}
               label=${html`
                 ${u.times > 1 && html`<small>${u.times}×</small>`}${u.mixers.join(" | ").replaceAll("_", " ")}
               `}
@@ -276,7 +290,7 @@ function Chips({ shape, put, start, kinds, which }) {
           </span>
         `,
       )}
-      <${Pop} name="Add a layer" cls="add" label="+" panel="menu">
+      <${Pop} name="Add a layer" cls="add" label="+" panel="menu" ...${stop(which, "add")}>
         ${(shut) =>
           Object.entries(start.kinds).map(
             ([kind, says]) => html`

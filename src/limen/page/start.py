@@ -29,7 +29,7 @@ _WINDOWS, _SPARSE = (
 SMALL = {
     "Linear": "3*linear(h=8,d=64)",
     "Full": "3*softmax(h=8,d=64)",
-    "Hybrid": "linear(h=8,d=64),softmax(h=8,d=64),linear(h=8,d=64)",
+    "Hybrid 2 : 1": "linear(h=8,d=64),softmax(h=8,d=64),linear(h=8,d=64)",
     "Delta 3 : 1": "2*(3*gated_delta(h=4,d=128,c=4),softmax(h=8,d=128))",
     "Head-wise": "3*(softmax(h=4,d=64)|linear(h=4,d=64))",
     "Window": "3*window(h=8,d=128,W=1024)",
@@ -68,12 +68,12 @@ _BEGIN = {
     ),
     "Prove": (
         "How does the proof go?",
-        {"a": SMALL["Full"], "b": SMALL["Hybrid"], "task": "composition", "n": 16777216},
+        {"a": SMALL["Full"], "b": SMALL["Hybrid 2 : 1"], "task": "composition", "n": 16777216},
         "conversation",
     ),
     "Learn": (
         "What do the words and the pictures mean?",
-        {"a": SMALL["Linear"], "b": SMALL["Hybrid"], "task": "eva", "n": 131072},
+        {"a": SMALL["Linear"], "b": SMALL["Hybrid 2 : 1"], "task": "eva", "n": 131072},
         "words",
     ),
 }
@@ -110,6 +110,7 @@ SAYS = {
         "A config becomes a stack; a certificate is checked again, with its model.json and model.safetensors "
         "if it is about a model.",
     ),
+    "before": "Being computed. Below stands the answer to the question before.",
     "compare": "Stacks A and B of the first screen, at the same context.",
     "attention": "The weights of a construction that the catalogue writes down for this task: rows look at "
     "columns. The last row is the token that answers.",

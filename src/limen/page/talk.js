@@ -1,6 +1,6 @@
 // The proof as a conversation, message by message; and two inputs after which everybody is told the same.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { Command, Failed, Lines, number, useWidth } from "./draw.js";
+import { Answered, Command, Lines, number, useWidth } from "./draw.js";
 import { useAnswer } from "./ask.js";
 
 const sum = (messages, f) => messages.reduce((all, m) => all + (m[f] ?? 0), 0);
@@ -11,24 +11,25 @@ export function Conversation({ start, s, set }) {
   return html`
     <div>
       <${Question} asked=${asked} put=${setAsked} />
-      <${Failed} answer=${answer} />
-      ${
-        answer.report?.messages &&
-        html`
-          <${Replay}
-            talk=${answer.report}
-            lines=${answer.says.messages}
-            key=${answer.command}
-            step=${s.step}
-            set=${set}
-          />
-        `
-      }
-      <details>
-        <summary>The whole conversation in words</summary>
-        <${Lines} answer=${answer} />
-      </details>
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${
+          answer.report?.messages &&
+          html`
+            <${Replay}
+              talk=${answer.report}
+              lines=${answer.says.messages}
+              key=${answer.command}
+              step=${s.step}
+              set=${set}
+            />
+          `
+        }
+        <details>
+          <summary>The whole conversation in words</summary>
+          <${Lines} answer=${answer} />
+        </details>
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }
@@ -237,62 +238,63 @@ export function Pair({ start }) {
   return html`
     <div>
       <${Question} asked=${asked} put=${setAsked} />
-      <${Failed} answer=${answer} />
-      ${
-        steps.length > 0 &&
-        html`
-          <div class="sieve">
-            ${[
-              { after: first, says: answer.says.first },
-              ...steps.map((s, i) => ({ ...s, says: answer.says.steps[i] })),
-            ].map(
-              (s) => html`
-                <div>
-                  <b>${number(s.after)}</b>
-                  <i
-                    class=${s.what ?? ""}
-                    style=${{ width: Math.max(1.5, (100 * Math.log2(s.after + 1)) / Math.log2(first + 1)) + "%" }}
-                  ></i>
-                  <span>${s.says}</span>
-                </div>
-              `,
-            )}
-          </div>
-        `
-      }
-      ${
-        c &&
-        html`
-          <div class="inputs">
-            ${[
-              [c.left, c.right, 0],
-              [c.right, c.left, 1],
-            ].map(
-              ([own, other, i]) => html`
-                <div class="row">
-                  <span class="who">${"AB"[i]}</span>
-                  ${[...own, ...c.suffix].map(
-                    (v, j) => html`
-                      <i class=${j < own.length && v !== other[j] ? "differs" : j >= own.length ? "same" : ""}>
-                        ${v}
-                      </i>
-                    `,
-                  )}
-                  <em>
-                    right: <b>${r.pair[i].answer}</b>
-                  </em>
-                </div>
-              `,
-            )}
-          </div>
-          <p class="now">${answer.says?.end}</p>
-        `
-      }
-      <details>
-        <summary>The proof, run, in words</summary>
-        <${Lines} answer=${answer} />
-      </details>
-      <${Command} text=${answer.command} />
+      <${Answered} answer=${answer} says=${start.says.before}>
+        ${
+          steps.length > 0 &&
+          html`
+            <div class="sieve">
+              ${[
+                { after: first, says: answer.says.first },
+                ...steps.map((s, i) => ({ ...s, says: answer.says.steps[i] })),
+              ].map(
+                (s) => html`
+                  <div>
+                    <b>${number(s.after)}</b>
+                    <i
+                      class=${s.what ?? ""}
+                      style=${{ width: Math.max(1.5, (100 * Math.log2(s.after + 1)) / Math.log2(first + 1)) + "%" }}
+                    ></i>
+                    <span>${s.says}</span>
+                  </div>
+                `,
+              )}
+            </div>
+          `
+        }
+        ${
+          c &&
+          html`
+            <div class="inputs">
+              ${[
+                [c.left, c.right, 0],
+                [c.right, c.left, 1],
+              ].map(
+                ([own, other, i]) => html`
+                  <div class="row">
+                    <span class="who">${"AB"[i]}</span>
+                    ${[...own, ...c.suffix].map(
+                      (v, j) => html`
+                        <i class=${j < own.length && v !== other[j] ? "differs" : j >= own.length ? "same" : ""}>
+                          ${v}
+                        </i>
+                      `,
+                    )}
+                    <em>
+                      right: <b>${r.pair[i].answer}</b>
+                    </em>
+                  </div>
+                `,
+              )}
+            </div>
+            <p class="now">${answer.says?.end}</p>
+          `
+        }
+        <details>
+          <summary>The proof, run, in words</summary>
+          <${Lines} answer=${answer} />
+        </details>
+        <${Command} text=${answer.command} />
+      <//>
     </div>
   `;
 }

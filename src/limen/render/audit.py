@@ -437,7 +437,12 @@ def side_by_side(reports: Sequence[AuditReport]) -> list[str]:
     argued = [f"{name}: weights are argued, and not built, through {by}." for name, by in through.items()]
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in reports]
     reasons = [f"FAILS: {one.name}: {reason}" for one in reports for reason in one.failures]
-    reasons += [f"note: {one.name}: {remark}" for one in reports if one.failures for remark in _notes(one)]
+    reasons += [
+        f"note: {one.name}: {remark}"
+        for one in reports
+        for remark in _notes(one)
+        if one.failures or remark.startswith("weights are counted in")
+    ]
     reasons += [
         f"note: {one.name}: weights are not counted: {one.uncounted}" for one in reports if one.uncounted
     ]

@@ -30,19 +30,19 @@ def page_of(report: TableReport) -> dict[str, Any]:
         for cell in report.cells
         for evidence in cell.evidence
     }
-    rows = [_row(row) for row in report.rows]
+    rows = [_row(row, " --full" if report.full else "") for row in report.rows]
     return {
         "report": {"columns": msgspec.to_builtins(report.columns), "rows": rows, "full": report.full},
         "says": {"certificates": files},
     }
 
 
-def _row(row: RowReport) -> dict[str, Any]:
+def _row(row: RowReport, more: str) -> dict[str, Any]:
     about = {name: getattr(row, name) for name in ("row", "name", "architecture", "steps", "sees")}
-    return {**about, "cells": [_cell(row, cell) for cell in row.cells]}
+    return {**about, "cells": [_cell(row, cell, more) for cell in row.cells]}
 
 
-def _cell(row: RowReport, cell: CellReport) -> dict[str, Any]:
+def _cell(row: RowReport, cell: CellReport, more: str) -> dict[str, Any]:
     """What stands in the square, and what opens under it."""
     order = cell.formula.order if cell.formula else None
     bits = cell.evidence[0].numbers if cell.evidence else {}
@@ -60,7 +60,9 @@ def _cell(row: RowReport, cell: CellReport) -> dict[str, Any]:
         "needs": bits.get("needs_bits"),
         "has": bits.get("has_bits"),
         "lines": list(_lines(row, cell)),
-        "evidence": [_evidence(evidence) for evidence in cell.evidence],
+        "evidence": [
+            _evidence(evidence, f"--row {row.row} --column {cell.column}{more}") for evidence in cell.evidence
+        ],
         "command": shlex.join(["limen", "decide", cell.task, row.architecture, *steps]),
     }
 
@@ -97,8 +99,11 @@ def _lines(row: RowReport, cell: CellReport) -> list[tuple[str, str]]:
     return lines
 
 
-def _evidence(evidence: EvidenceReport) -> dict[str, Any]:
-    """A certificate in words; of two inputs that are confused also their tokens, by players."""
+def _evidence(evidence: EvidenceReport, cell: str) -> dict[str, Any]:
+    """A certificate in words; of two inputs that are confused also their tokens, by players.
+
+    Its command needs nothing but Limen: it makes the cell with its certificates, and checks this one.
+    """
     certificate: Any = evidence.certificate
     pair = evidence.players and {
         "left": [*certificate.left, *certificate.suffix],
@@ -113,5 +118,5 @@ def _evidence(evidence: EvidenceReport) -> dict[str, Any]:
         "file": evidence.file,
         "kernel": evidence.kind in _KERNEL,
         "pair": pair,
-        "command": shlex.join(["limen", "check", evidence.file]),
+        "command": f"limen table {cell} --out limen-cell && limen check limen-cell/{evidence.file}",
     }

@@ -67,9 +67,19 @@ def page_of(report: WhereReport) -> dict[str, Any]:
         "bytes": [in_bytes(point.growing_bytes + point.fixed_bytes) for point in report.points],
         "after": [f"Memory after {short(point.tokens)} tokens, one sequence" for point in report.points],
         "learned": [_sentence(measured(one)) for one in report.learned],
+        "undrawn": _undrawn(report),
         "exactly": report.in_exact_arithmetic,
     }
     return {"says": says, "report": _drawn(report), "lines": []}
+
+
+def _undrawn(report: WhereReport) -> str | None:
+    """Why the plot has no two lines in bits of it; None where it has them."""
+    if sum(point.unit == "bits" and point.needs is not None for point in report.points) > 1:
+        return None
+    if all(point.verdict is Answer.CAN for point in report.points):
+        return "weights exist at every size here, so no theorem compares two sides in bits"
+    return "no theorem compares two sides in bits here"
 
 
 def _drawn(report: WhereReport) -> dict[str, Any]:
