@@ -235,6 +235,7 @@ VERDICTS = [
     ("two_sum(n=1024,M=4096)", "linear(h=1,d=16,p=16)"),
     ("eva(n=488)", "linear(h=1,d=16,p=16)"),
     ("composition(m=4096,n1=64)", "2*softmax(h=1,d=4,p=8)|delta(h=1,d=4)"),
+    ("index(n=300,S=2)", "gated_delta(h=4,d=64,c=4),affine"),
     ("eva(n=512)", "softmax(h=8,d=128)"),
     ("equality(n=8)", "top_k(h=1,d=4,d_k=4,k=2,h_i=1,d_i=4)"),
 ]
@@ -287,6 +288,7 @@ def test_formulas_are_mathematics_and_not_letters() -> None:
     assert r"\texttt{top\_k(h=1,d=4,d\_k=4,k=2" in sizes
     assert r"$\lfloor n/B\rfloor  > hk$" in said and "$n > k$" in said
     assert "$n_{1} = 7$" in latex(api.decide(*VERDICTS[2]).report)
+    assert r"\textsc{cannot in exact arithmetic}" in latex(api.decide(*VERDICTS[3]).report)
     reason = latex(api.decide("index(n=65537,S=2)", "rwkv7(h=4,d=32)").report)
     assert "needs 65{,}537 bits" in reason and not re.search(r"\d,\d{3}", reason)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import percent, says_less_than_all
+from limen.core.verdict import Answer
 from limen.render.formula import SIGNS, formula
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def verdict(report: DecideReport) -> str:
         ("Task", _code(report.task)),
         ("Architecture", _code(report.architecture)),
         *([("Steps of chain of thought", f"{report.steps:,}")] if report.steps else []),
-        ("Verdict", rf"\textsc{{{report.verdict}}}"),
+        ("Verdict", rf"\textsc{{{Answer(report.verdict).shown.lower()}}}"),
         ("Reason", in_tex(report.reason)),
     ]
     if report.needs_bits is not None and report.has_bits is not None:
