@@ -307,8 +307,8 @@ def test_accuracy_grows_with_the_state() -> None:
     assert len(accuracies) == 3 and all(a < b for a, b in pairwise(accuracies)) and accuracies[-1] > 0.9
 
 
-def test_hops_that_depend_on_the_question_take_a_full_layer_each_and_one_more() -> None:
-    """Two hops, W = 4: k full layers, and a recurrence before, between and behind two."""
+def test_with_hop_labels_hops_that_depend_on_the_question_take_a_full_layer_each_and_one_more() -> None:
+    """Two hops, W = 4: k full layers, and a recurrence before, between and behind two; three hops, W = 2."""
     cells = shipped("depth", "standard")
     full = {k: cells[f"{k} full, hop labels"] for k in (1, 2, 3)}
     assert [one.outcome is Outcome.LEARNED for one in full.values()] == [False, False, True]
@@ -318,9 +318,33 @@ def test_hops_that_depend_on_the_question_take_a_full_layer_each_and_one_more() 
     assert list(orders.values()) == [Outcome.LEARNED, Outcome.LEARNED, Outcome.NOT_LEARNED]
     four = {order: cells[f"{order}, hop labels"] for order in depth.FOUR}
     assert all(lowest(one) >= 0.99 for one in four.values())
-    assert [len(one.best.values) for one in four.values()] == [3, 2, 3]
+    assert [len(one.best.values) for one in four.values()] == [3, 3, 3]
     last = min(m.steps for m in four.pop("2 full, 2 states").measurements)
     assert all(m.steps < last for one in four.values() for m in one.measurements)
+    three = {k: cells[f"{k} full, hop labels, m=2,n1=2,n2=2"] for k in (2, 3, 4)}
+    assert lowest(three[4]) >= 0.99 and all(m.steps == 600 for m in three[4].measurements)
+    assert all(three[k].outcome is Outcome.NOT_LEARNED and highest(three[k]) < 0.35 for k in (2, 3))
+
+
+def test_without_hop_labels_two_hops_are_learned_from_small_tables_on() -> None:
+    """Also by two full layers; the steps on smaller tables count in full."""
+    cells = shipped("depth", "standard")
+    alone = {name: one for name, one in cells.items() if "answers alone, m=" in name and "n2" not in name}
+    once = alone.pop("3 full, answers alone, m=3,n1=3")
+    assert highest(once) < 0.35 and once.outcome is Outcome.NOT_LEARNED
+    assert all(one.outcome is Outcome.LEARNED for one in alone.values())
+    after = cells["3 full, answers alone, m=3,n1=3, after m=2,n1=2"].runs
+    assert all(run.measurement.steps - run.spec.easier <= 1000 for run in after)
+
+
+def test_a_hundred_linear_layers_are_trained_from_a_random_start() -> None:
+    cells = shipped("hundred_layers", "standard")
+    for hops in ("one hop", "two hops"):
+        for layers in ("2 full", "1 full + 100 linear"):
+            one = cells[f"random start, {hops}: {layers}"]
+            assert one.outcome is Outcome.LEARNED and lowest(one) >= 0.99
+    (run,) = cells["random start, two hops: 1 full + 100 linear"].runs
+    assert len(run.spec.read()[1].layers) == 101 and run.spec.first is None and run.spec.start == "random"
 
 
 def test_two_halves_are_compared_by_two_layers() -> None:
@@ -500,10 +524,13 @@ def test_what_sentences_say_of_ceilings_is_so() -> None:
     assert lowest(deltas) >= 0.99 and len(deltas.measurements) == 3
 
 
-def test_every_shipped_run_began_at_random_but_for_a_hundred_layers() -> None:
+def test_every_shipped_run_began_at_random_but_for_a_stack_that_grew() -> None:
+    """And for the smaller stacks beside it; a hundred layers are there from random starts as well."""
     for name in ids("experiments"):
         starts = {run.spec.start for run in kept_in(None, name).values()}
-        assert starts <= {"lookup" if name == "hundred_layers" else "random"}, name
+        assert starts == {"random"} | ({"lookup"} if name == "hundred_layers" else set()), name
+    for one in shipped("hundred_layers", "standard").values():
+        assert one.cell.starts == ("random" if "random start" in one.cell.name else "lookup",)
 
 
 def test_a_stack_that_grew_to_a_hundred_layers_began_as_it_had_ended() -> None:
