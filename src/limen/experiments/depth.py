@@ -137,9 +137,10 @@ EXPERIMENT = Experiment(
             learned=tuple(f"{order}, hop labels" for order in FOUR),
         ),
         Finding(
-            "Of three hops, with two values and two parts each, four full layers learn all in 600 steps with "
-            "hop labels and every seed. Three are right on {3 full, hop labels, m=2,n1=2,n2=2} after 2,000, "
-            "two on {2 full, hop labels, m=2,n1=2,n2=2}.",
+            "Three hops, with two values and two parts each, are learned by four full layers in 600 steps "
+            "with hop labels and every seed. After 2,000 three are right on "
+            "{3 full, hop labels, m=2,n1=2,n2=2}, and two, which have one label less, on "
+            "{2 full, hop labels, m=2,n1=2,n2=2}: no two seeds alike, and one still rises.",
             learned=("4 full, hop labels, m=2,n1=2,n2=2",),
             not_learned=tuple(f"{k} full, hop labels, m=2,n1=2,n2=2" for k in (3, 2)),
         ),
@@ -147,7 +148,7 @@ EXPERIMENT = Experiment(
             "Without hop labels three full layers learn two hops with two values and two parts in 600 to 700 "
             "steps, where hop labels take 300. With three of each they stay where who misses the part is "
             "({3 full, answers alone, m=3,n1=3}) for 4,000 steps; if two of each are taught first, every "
-            "seed learns them in at most 1,000 steps more, and then four in 500.",
+            "seed learns them in at most 1,000 steps more, and then four of each in at most 1,600.",
             learned=(
                 *(f"3 full, {labels}, m=2,n1=2" for labels in _LABELS),
                 "3 full, answers alone, m=3,n1=3, after m=2,n1=2",
@@ -190,7 +191,8 @@ EXPERIMENT = Experiment(
         "Three values were first run at once, with three seeds. The curriculum was added when these had "
         "failed, and tried on the validation seed: three values take 2,700 steps, four values get to 92.5% "
         "in 6,000, so they were given 9,000. Two full layers were run on more values because they had "
-        "learned two.",
+        "learned two. Without QK-norm two full layers, taught so, come to 79.3% of four values on seed 0 "
+        "and still rise (not shipped).",
     ),
     x="m",
     quick=tuple(_layers("hop labels", 1, 1000)[:2]),
