@@ -435,14 +435,14 @@ def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
     assert answers == [Answer.CAN, Answer.CANNOT, Answer.CAN, Answer.CANNOT]
     assert two.trained is not None and two.trained.outcome is Outcome.LEARNED
     assert one.trained is not None and one.trained.outcome is Outcome.NOT_LEARNED
-    assert full.trained is not None and full.trained.tokens == 201, "of several lengths the longest"
-    assert full.trained.outcome is Outcome.NOT_LEARNED, "1,500 steps were too few for 200 symbols"
+    assert full.trained is not None and full.trained.tokens == 401, "of several lengths the longest"
+    assert full.trained.outcome is Outcome.NOT_LEARNED, "4,000 steps were too few for 400 symbols"
     assert delta.trained is None, "no experiment trains three such layers"
     assert "NOT LEARNED (in at most 1,000 steps): equality(n=16), 32 tokens, by softmax" in str(one.trained)
     assert all(f"of texts {mark.drawn}," in str(mark) and mark.drawn for mark in (two.trained, one.trained))
     said = "\n".join(lines_of(table.report, 112, False))
     assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (2): measured by training on short texts" in said
-    assert "texts of up to 201 tokens" in said and "so it may stand beside ᴸ" in said
+    assert "texts of up to 401 tokens" in said and "so it may stand beside ᴸ" in said
 
 
 @pytest.mark.parametrize("name", NAMES.split())
