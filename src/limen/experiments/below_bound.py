@@ -11,10 +11,10 @@ from limen.training.experiment import Experiment, ExperimentCell, Finding
 
 RATES = (1e-3, 3e-3, 1e-2)
 FULL = "unit_softmax(h=1,d=8,d_k=64,p=4)"  # 40 bits a reply
-STATES = {  # of 16 bits
+STATES = {  # of 16, 16 and 24 bits
     "linear": "linear(h=1,d=3,d_k=1,p=4)",
     "gated_delta": "gated_delta(h=1,d=2,p=4)",
-    "mamba2": "mamba2(h=1,d=2,s=2,c=1,p=4)",
+    "mamba2": "mamba2(h=1,d=8,s=1,c=1,p=3)",  # its norm leaves directions alone, so it has many channels
 }
 _HYBRID = {"hops": True, "queries": 32, "warmup": 100, "every": 100, "rate": 1e-3}
 _FULLS = {1: "one full layer", 2: "two full layers"}
@@ -194,11 +194,14 @@ EXPERIMENT = Experiment(
         ),
         Finding(
             "In the place of linear attention the gated delta rule and two full layers learn them in 3,000 "
-            "steps with every seed, and with one are right on {gated_delta, one full layer}. Mamba-2 and two "
-            "do not ({mamba2, two full layers}), so nothing is said of it and one.",
+            "steps with every seed, and with one are right on {gated_delta, one full layer}.",
             learned=("gated_delta, two full layers",),
             not_learned=("gated_delta, one full layer",),
-            no_statement=("mamba2, one full layer",),
+        ),
+        Finding(
+            "Mamba-2 of 24 bits and two full layers learn them in 3,000 steps with two of three seeds "
+            "({mamba2, two full layers} on average). So nothing is said of it and one, and none was trained.",
+            learned=("mamba2, two full layers",),
         ),
         Finding(
             "A table of 64 bits is learned by each recurrence with a large state. With fewer bits than the "
@@ -252,6 +255,8 @@ EXPERIMENT = Experiment(
         "1,300 steps. Two hops became slower with the longer queries: linear attention took 1,100 steps, the "
         "gated delta rule 1,800 of 2,000. So the start was left as it is, none of these runs is shipped, and "
         "there is still no control at 12 bits.",
+        "A curriculum does not cure sets of 8 either: with sets of 4 in the first half of 4,000 steps two of "
+        "four seeds (101 to 104) reach 100%, the others 83.5 and 74.0%.",
         "2-Sum began modulo 256 at rate 3e-3, with full attention at 99.0, 98.3 and 99.95% in 2,000 steps of "
         "32 questions, and at 97.2, 98.6 and 99.1% in 4,000 of 16: no control. Modulo 128 and at 1e-3 it is "
         "one. The rates of its blocks were carried over from modulo 256; a search that ended later bears "
@@ -262,13 +267,24 @@ EXPERIMENT = Experiment(
         "17.6% to {eva: gated_delta(h=1,d=2,p=3)}.",
         "The gated delta rule reached 90.1, 99.8 and 99.9% in 1,500 steps, so it was given 3,000, at the "
         "same rate; no rate was searched.",
-        "Where Mamba-2 fails: after 1,400 steps the loss of its three labels together (7.7 to 7.8) is still "
-        "above that of who knows z_0 and nothing else (6.9). It has no convolution here, and forgets slowly "
-        "at the start, but its norm leaves of two channels one angle. With the same 16 bits as four channels "
-        "of one number (d=4, s=1), or as eight of two (d=8, s=2, p=1), it passes z_0 on after 500 steps on "
-        "seed 0, and does not take the first hop up to step 900, at 1e-3, nor d=4 at 3e-3 up to step 800, "
-        "nor d=2 with W_O begun a tenth as large. With longer queries (see disjointness) d=4 begins the "
-        "first hop at step 900. More steps were not tried.",
+        "Mamba-2 began with two channels of two numbers (16 bits), and its control ended at 4.0% after 1,500 "
+        "steps: z_0 was not passed on, since its norm leaves of two channels one angle. As four channels of "
+        "one number (d=4, s=1), as eight of two (d=8, s=2, p=1) and as eight of one (d=8, s=1, p=2) the same "
+        "16 bits pass z_0 on and do not take the first hop in 600 to 1,000 steps, at 1e-3 or 3e-3, nor does "
+        "d=2 with W_O begun a tenth as large; with longer queries (above) d=4 begins it at step 900.",
+        "A curriculum (m=8, 16, 32) takes Mamba-2 through both hops, and stops a few of 32 symbols short, on "
+        "the validation seed: at 3e-3 77% with d=4, p=4 and 92% with d=6, p=3 (cut short), 93.7% with d=8, "
+        "p=2 in 3,000 steps (93.4% at 1e-3), 97.4% with d=12, p=2, and with m=16 alone before 88.7% in "
+        "4,000. With d=16, p=1 it was at 60% after 500 steps at m=8. From then on there was no curriculum.",
+        "With d=12, p=2 (24 bits) the validation seed had 100% after 1,600 steps at 1e-3, and at 3e-3 lost "
+        "z_0 again after 300. Seed 0 then ended at 55.9% in 3,000 steps. In 5,000 seeds 0 and 1 reached "
+        "100.0 and 99.95%, and seed 2 ended at 66.3%: its loss rose again from 7.3 at step 300 to 9.2 at "
+        "step 800. A guess, not tested, was that numbers which a SiLU has bent fill two of the four codes of "
+        "two bits. So the 24 bits became eight channels of three. On the validation seed they had begun the "
+        "first hop after 1,100 steps, where the run was stopped for want of time. In 3,000 steps seeds 0 and "
+        "1 reached 100.0 and 99.95%, and seed 2, still rising, 88.6%. In 5,000 steps seed 2 had 98.0% at one "
+        "look and ended at 96.1%, so the control is left as it was in 3,000, with two of three seeds. No "
+        "other rate was tried at this shape, and no stack with one full layer.",
         "One full layer before a recurrence of 8 bits is ruled out at m=32 if replies have 16 bits. Its "
         "control, linear attention between two such layers (`full`), did not take the first hop in 1,500 "
         "steps on the validation seed: one number of state leaves one number to read. Two hops at m=48 "
@@ -288,8 +304,7 @@ EXPERIMENT = Experiment(
         *_tables(tuple(_TABLES), 3),
         *_sums(3),
         *_hybrids(32, 1, ("linear",), 3, 1500, rates=RATES),
-        *_hybrids(32, 1, ("gated_delta",), 3, 3000),
-        *_hybrids(32, 1, ("mamba2",), 3, 1500),
+        *_hybrids(32, 1, ("gated_delta", "mamba2"), 3, 3000),
         *_layers(8, 3),
     ),
     full=(
