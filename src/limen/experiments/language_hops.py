@@ -73,13 +73,22 @@ _LONGER = [  # the same stacks with a schedule twice as long
     for cell in _cells(_TWO, (1,), ["window of 2", "gated delta rule"], 3, _STANDARD | {"steps": 3200})[1:]
 ]
 _THREE_HOPS = _cells(
-    _THREE, (2,), ["window of 2"], 1, _STANDARD | {"steps": 2400}, before="three hops: "
+    _THREE, (2,), ["window of 2"], 3, _STANDARD | {"steps": 2400}, before="three hops: "
 )  # one full layer more for one hop more
+_THREE_HOPS[1:] = [
+    replace(_THREE_HOPS[1], seeds=1),
+    replace(
+        _THREE_HOPS[1],
+        name=f"{_THREE_HOPS[1].name}, 4,800 steps",
+        x=f"{_THREE_HOPS[1].x}, twice as long",
+        settings=_STANDARD | {"steps": 4800},
+    ),
+]
 _EIGHT = _cells(
     "facts(m=8,n1=1)",
     (1,),
     ["window of 2"],
-    1,
+    3,
     _STANDARD | {"batch": 4, "steps": 2400},
     before="eight people: ",
 )  # half as many texts with twice as many questions

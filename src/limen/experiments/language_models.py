@@ -15,16 +15,21 @@ from limen.training.experiment import Experiment, ExperimentCell, Finding
 
 _FULL, _GATED = "softmax(h=4,d=16)", "gated_softmax(h=4,d=16)"
 _DELTA, _MAMBA = "gated_delta(h=4,d=16,c=5)", "mamba2(h=8,d=16,s=16,c=5)"
+_CONVOLUTION = "window(h=4,d=16,W=5)"  # of LFM2: it sees as many words as this window
 _STACKS = {  # the layers in words: the class, the stack, and the control
+    "lfm2: convolution, full, full": (f"{_CONVOLUTION},2*{_FULL}", None),
+    "lfm2: convolution, full, convolution": (
+        f"{_CONVOLUTION},{_FULL},{_CONVOLUTION}",
+        "lfm2: convolution, full, full",
+    ),
     "olmo_hybrid: delta, full, full": (f"{_DELTA},2*{_FULL}", None),
-    "olmo_hybrid: delta, full": (f"{_DELTA},{_FULL}", "olmo_hybrid: delta, full, full"),
+    "olmo_hybrid: delta, full, delta": (f"{_DELTA},{_FULL},{_DELTA}", "olmo_hybrid: delta, full, full"),
     "qwen3_next: delta, full, full": (f"{_DELTA},2*{_GATED}", None),
-    "qwen3_next: delta, full": (f"{_DELTA},{_GATED}", "qwen3_next: delta, full, full"),
+    "qwen3_next: delta, full, delta": (f"{_DELTA},{_GATED},{_DELTA}", "qwen3_next: delta, full, full"),
     "llama: full, full, full": (f"3*{_FULL}", None),
-    "llama: full, full": (f"2*{_FULL}", "llama: full, full, full"),
-    "mamba2: mamba2, mamba2": (f"2*{_MAMBA}", "olmo_hybrid: delta, full, full"),
+    "mamba2: mamba2, mamba2, mamba2": (f"3*{_MAMBA}", "llama: full, full, full"),
 }
-_WORDS = {"words": True, "hard": True, "hops": True, "warmup": 50, "every": 200, "rate": 3e-3}
+_WORDS = {"words": True, "hard": True, "hops": True, "warmup": 50, "every": 100, "rate": 5e-3}
 
 
 def _cell(
@@ -35,19 +40,19 @@ def _cell(
     model_type, _, layers = name.partition(": ")
     told = {"model_type": model_type} | ({"hidden": 0} if model_type == "mamba2" else {})
     return ExperimentCell(
-        f"{name}, {settings['steps']:,} steps",
+        name,
         "facts(m=4,n1=1)",
         stack,
         layers,
         model_type,
-        None if control is None or not rates else f"{control}, {settings['steps']:,} steps",
+        control,
         seeds=seeds,
         settings={**_WORDS, **told, **settings},
         rates=rates,
     )
 
 
-_SHORT, _LONG = ({"batch": 16, "steps": steps} for steps in (1600, 3200))
+_SHORT = {"batch": 8, "steps": 1600}
 _CLUSTER = {"batch": 32, "steps": 8000}
 
 EXPERIMENT = Experiment(
@@ -75,7 +80,10 @@ EXPERIMENT = Experiment(
         "Llama with three full layers was stopped after 800 steps, at a loss as high as theirs.",
     ),
     gates=("hop 1 alone", "hop 2 alone"),
-    quick=(_cell("olmo_hybrid: delta, full", _SHORT, 1),),
-    standard=(_cell("olmo_hybrid: delta, full", _SHORT, 1), _cell("olmo_hybrid: delta, full", _LONG, 1)),
+    quick=(_cell("lfm2: convolution, full, full", _SHORT, 1),),
+    standard=(
+        *(_cell(name, _SHORT, 3) for name in list(_STACKS)[:2]),
+        *(_cell(name, _SHORT, 1) for name in list(_STACKS)[2:4]),
+    ),
     full=tuple(_cell(name, _CLUSTER, 5, (1e-3, 3e-3, 1e-2)) for name in _STACKS),
 )
