@@ -336,9 +336,38 @@ def test_a_class_of_transformers_is_asked_each_question_behind_the_facts_alone()
         assert words[-1] == word
 
 
+@pytest.mark.hf
+@pytest.mark.filterwarnings("ignore")
+def test_a_class_begins_with_the_weights_of_a_folder(llama: Path) -> None:
+    """All of them as they are, and a word as the mean of its pieces; what does not fit is one line."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    told = {"begins": str(llama), "width": 32, "hidden": 48}
+    spec = theirs("llama", architecture="2*softmax(h=2,d=16,kv_heads=1)", **told)
+    spec.checked()
+    taught = lesson_of(spec)
+    assert isinstance(taught, WordsTaught)
+    pieces = AutoTokenizer.from_pretrained(llama).encode("Oslo", add_special_tokens=False)
+    row = taught.vocabulary.index("Oslo")
+    before = AutoModelForCausalLM.from_pretrained(llama).state_dict()
+    for name, w in _shaped(spec, taught).model.state_dict().items():
+        same = w[row] == before[name][pieces].mean(0) if len(w) == taught.answers else w == before[name]
+        assert same.all(), name
+    for change, says in (
+        ({"architecture": "3*softmax(h=2,d=16,kv_heads=1)"}, "are of another shape"),
+        ({"begins": "build/nowhere"}, "there is no model in build/nowhere; `make lm` fetches two"),
+        ({"model_type": None}, "give a model_type as well"),
+    ):
+        with pytest.raises(BadInput, match=says):
+            other = msgspec.structs.replace(spec, **change)
+            other.checked()
+            _shaped(other, taught)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        ({"architecture": "window(h=2,d=8,W=3),window(h=2,d=8,W=4)"}, "layers of one kind have one size"),
         ({"model_type": "gpt5"}, "no model type named 'gpt5'"),
         ({"architecture": FULL}, "llama has layers of softmax, none of conv_softmax"),
         ({"dropout": 0.1}, "without curriculum, first and dropout"),
@@ -346,8 +375,9 @@ def test_a_class_of_transformers_is_asked_each_question_behind_the_facts_alone()
     ],
 )
 def test_a_stack_that_no_class_has_is_refused(change: dict[str, object], told: str) -> None:
+    model_type = "ministral" if "window" in str(change) else "llama"
     with pytest.raises(BadInput, match=told):
-        theirs("llama", **change).checked()
+        theirs(model_type, **change).checked()
 
 
 def test_without_transformers_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

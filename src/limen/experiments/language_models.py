@@ -1,10 +1,10 @@
 """Do transformers' own classes learn two hops from English?
 
-The facts and questions are those of `language_hops`, and the layers are those of transformers: Llama,
-Qwen3-Next, Olmo Hybrid and Mamba-2, at the size of our own models. They read plain rows: the facts, then one
-question of each kind. A person and a city stand in two words, which a layer must bring together before
-another one can look one up by the other. A convolution over five words can do this inside a recurrent layer;
-Llama has none, so it takes a layer more. It needs transformers (`pip install 'limen[hf]'`); without it a run
+The facts and questions are those of `language_hops`, and the layers are those of transformers: LFM2, Olmo
+Hybrid, Qwen3-Next, Llama and Mamba-2, at the size of our own models, and a real model with its weights. They
+read plain rows: the facts, then questions behind each other. Their full layers have no convolution, so the
+first of three layers must bring a key and its value together, and the name that stands before is its label,
+as the city is after the second layer. It needs transformers (`pip install 'limen[hf]'`); without it a run
 ends in one line that says so.
 """
 
@@ -52,6 +52,29 @@ def _cell(
     )
 
 
+def _story(layers: str, model_type: str, stack: str, control: str | None) -> ExperimentCell:
+    """stories15M, which `make lm` fetches, with other layers: none of its weights is left out."""
+    return ExperimentCell(
+        f"stories15m: {layers}",
+        "facts(m=4,n1=1)",
+        stack,
+        layers,
+        "stories15m",
+        control,
+        seeds=3,
+        settings={**_WORDS, **_STORIES, "model_type": model_type},
+    )
+
+
+_STORIES = {
+    "begins": "build/lm/stories15m",
+    "width": 288,
+    "hidden": 768,
+    "batch": 8,
+    "steps": 3000,
+    "rate": 1e-3,
+}
+_WINDOW, _WHOLE = "window(h=6,d=48,W=4)", "softmax(h=6,d=48)"
 _SHORT = {"batch": 8, "steps": 1600}
 _CLUSTER = {"batch": 32, "steps": 8000}
 
@@ -85,5 +108,14 @@ EXPERIMENT = Experiment(
         *(_cell(name, _SHORT, 3) for name in list(_STACKS)[:2]),
         *(_cell(name, _SHORT, 1) for name in list(_STACKS)[2:4]),
     ),
-    full=tuple(_cell(name, _CLUSTER, 5, (1e-3, 3e-3, 1e-2)) for name in _STACKS),
+    full=(
+        *(_cell(name, _CLUSTER, 5, (2e-3, 5e-3, 1e-2)) for name in _STACKS),
+        _story("all six layers full", "llama", f"6*{_WHOLE}", None),
+        _story(
+            "the second one full, windows of 4",
+            "ministral",
+            f"{_WINDOW},{_WHOLE},4*{_WINDOW}",
+            "stories15m: all six layers full",
+        ),
+    ),
 )

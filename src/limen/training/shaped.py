@@ -6,8 +6,8 @@ Their recurrences are not run from a state on for many questions at once, so tex
     facts  question ?                                             when they are judged, each question alone
 
 Questions of all hops are about other people than the chains of thought, which stand last, so that no question
-has been answered before.  Loss, words and steps are as in `word_pupil`.  Full layers have no convolution here,
-so a layer before them must bring the words together that a look-up needs: after layer 0 the label is the name
+has been answered before.  Loss, words and steps are as in `word_pupil`.  Full layers have no convolution, so
+a layer before them must bring the words together that a look-up needs: after layer 0 the label is the name
 that stands before (`together`), after layer l it is hop l.
 """
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 else:
     torch = lazy_loader.load("torch")
 
-# By the model type of a config: the mixers of which its stacks can be.  LFM2 has gated convolutions, which see
-# as many words as a window and keep fewer numbers.
+# By the model type of a config: the mixers of which its stacks can be.  Those of LFM2 between its full layers
+# are gated convolutions, which see as many words as a window and keep fewer numbers.
 _MIXERS = {
     "lfm2": {"softmax": "full_attention", "window": "conv"},
     "llama": {"softmax": "full_attention"},
@@ -251,4 +251,5 @@ def _sizes(spec: Spec, name: str, mixer: Any) -> list[tuple[str, int]]:
         return [*heads.items(), *sizes.items(), ("linear_conv_kernel_dim", mixer.c)]
     if name == "window":
         return [("conv_L_cache" if spec.model_type == "lfm2" else "sliding_window", mixer.W)]
-    return [("num_attention_heads", mixer.h), ("num_key_value_heads", mixer.h), ("head_dim", mixer.d)]
+    kv_heads = mixer.kv_heads or mixer.h
+    return [("num_attention_heads", mixer.h), ("num_key_value_heads", kv_heads), ("head_dim", mixer.d)]
