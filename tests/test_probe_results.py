@@ -145,7 +145,7 @@ def test_experiment_show_reads_what_a_probe_saved(tmp_path: Path) -> None:
     """As `limen probe` shows it, on the command line and in a page, which opens no file."""
     path = tmp_path / "results.json"
     write_report(path, probe(languages.guesses, Ask("recall", 4), contexts=1))
-    asked = {str(path): (str(path),), "stories15m": ("stories15m",)}
+    asked: dict[str, tuple[str, ...]] = {str(path): (str(path),), "stories15m": ("stories15m",)}
     for name in measured():
         asked[name] = (name.partition(".")[0], *["--layers"] * name.endswith(".layers"))
     for name, by_probe in asked.items():

@@ -82,32 +82,54 @@ EXPERIMENT = Experiment(
     title="Two hops in transformers' own classes",
     shows=(
         Finding(
-            "Nothing of hops. Olmo Hybrid with one layer of the gated delta rule and one full layer answers "
-            "neither kind of one hop in 1,600 steps ({olmo_hybrid: delta, full, 1,600 steps @ hop 1 alone} "
-            "and {olmo_hybrid: delta, full, 1,600 steps @ hop 2 alone}; one in four is chance).",
-            no_statement=("olmo_hybrid: delta, full, 1,600 steps",),
+            "LFM2 of transformers with a convolution and two full layers learns two hops in one pass: "
+            "{lfm2: convolution, full, full} are right; one in four is chance.",
+            learned=("lfm2: convolution, full, full",),
+        ),
+        Finding(
+            "With a convolution in the place of the second full layer a model answers both kinds of one hop "
+            "({lfm2: convolution, full, convolution @ hop 1 alone} and "
+            "{lfm2: convolution, full, convolution @ hop 2 alone}) and is right on "
+            "{lfm2: convolution, full, convolution} of two hops in one pass, below one in four, since it "
+            "chooses among all words.",
+            not_learned=("lfm2: convolution, full, convolution",),
         ),
     ),
     silent=(
-        "Whether a class of transformers learns these facts: one stack of one class was trained, with one "
-        "seed at one rate, and its loss was still falling. A row has one question of each kind, where a text "
-        "of `language_hops` has four, and the layers differ as well, so why our own models learn one hop in "
-        "a third of the steps is not known. Twice the steps are a cell of `standard`; the other classes, and "
-        "the controls with a full layer more, are cells of `full`. Neither has a run here."
+        "Other classes: Olmo Hybrid, Qwen3-Next, Llama, Mamba-2 and stories15M are cells of `full`, which "
+        "have no runs here. No rate was searched for the stack with one full layer. No theorem rules it out "
+        "on texts of 64 words, so its failure is what training did in this budget. Two things help that "
+        "`language_hops` does without: the name that stands before is a label after the first layer, and "
+        "questions stand behind each other in a row. Nor is it shown that a chain of thought repairs "
+        "anything: after one the model with two full layers is right on {lfm2: convolution, full, full @ "
+        "chain of thought}, the other on {lfm2: convolution, full, convolution @ chain of thought}. In "
+        "training thoughts stand behind many other questions, and here directly behind the facts; whether "
+        "that is why was not looked at."
     ),
     x="the layers",
     came_about=(
-        "Two runs are not shipped. With the start as transformers draws it, Qwen3-Next with the same two "
-        "layers was right on 25.4% and 24.4% of one hop after 1,600 steps; its gates began at 0.35 a word or "
-        "less, so since then recurrences start with our time steps, and convolutions pass the word on. "
-        "Llama with three full layers was stopped after 800 steps, at a loss as high as theirs.",
+        "At first a row had one question of each kind, the label was the city after the first layer, and "
+        "the rate 0.003. So Olmo Hybrid with one layer of the gated delta rule and one full layer was right "
+        "on 24.8% and 25.0% of one hop after 1,600 steps (shipped until this experiment was changed), "
+        "Qwen3-Next on 25.4% and 24.4%, and Llama with three full layers was stopped after 800 steps.",
+        "Then one change after the other was tried on seed 100 (none of these runs is shipped): LFM2 with "
+        "two full layers and the old rows was at chance after 700 steps; with rows of twelve questions and "
+        "the city as a label after the second layer after 800, Olmo Hybrid with two full layers after 500; "
+        "with recurrences that begin to forget as slowly as ours after 600, and at a rate of 0.01 after "
+        "500.",
+        "What helped was the label of the name before. Llama with three full layers was still at chance "
+        "after 700 steps at 0.003. LFM2 had the name in 50% after 400 steps at 0.003, in 100% after 300 at "
+        "0.01, where it did not find the city in 500; at 0.005 it was right on 99.2% of two hops after 700 "
+        "steps. So 0.005 was chosen, and the stack with one full layer took it over.",
+        "The first run of that stack was lost when it ended, because the program had been changed "
+        "meanwhile; the shipped one has the same seed and, step by step, the same accuracies.",
+        "stories15M with all layers full was tried for 30 steps of four texts: 1.2 CPU seconds a step, "
+        "looks included; the loss fell from 15.4 after 15 steps to 13.1, and both kinds of one hop were "
+        "below 10%. There was no time for the hundreds of steps that it takes.",
     ),
     gates=("hop 1 alone", "hop 2 alone"),
     quick=(_cell("lfm2: convolution, full, full", _SHORT, 1),),
-    standard=(
-        *(_cell(name, _SHORT, 3) for name in list(_STACKS)[:2]),
-        *(_cell(name, _SHORT, 1) for name in list(_STACKS)[2:4]),
-    ),
+    standard=tuple(_cell(name, _SHORT, 2) for name in list(_STACKS)[:2]),
     full=(
         *(_cell(name, _CLUSTER, 5, (2e-3, 5e-3, 1e-2)) for name in _STACKS),
         _story("all six layers full", "llama", f"6*{_WHOLE}", None),

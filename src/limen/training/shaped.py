@@ -234,10 +234,12 @@ def _fields(spec: Spec, words: int) -> dict[str, Any]:
 
 def _frame(spec: Spec, layers: int) -> dict[str, Any]:
     """What models with an MLP after each layer have; of experts there is none."""
-    frame = {"intermediate_size": spec.hidden, "max_position_embeddings": _LONGEST}
-    experts = {"num_experts": 0, "mlp_only_layers": list(range(layers)), "partial_rotary_factor": 1.0}
-    more = {"qwen3_next": experts, "lfm2": {"block_auto_adjust_ff_dim": False}}
-    return frame | more.get(spec.model_type or "", {})
+    frame: dict[str, Any] = {"intermediate_size": spec.hidden, "max_position_embeddings": _LONGEST}
+    if spec.model_type == "qwen3_next":
+        frame |= {"num_experts": 0, "mlp_only_layers": list(range(layers)), "partial_rotary_factor": 1.0}
+    if spec.model_type == "lfm2":
+        frame |= {"block_auto_adjust_ff_dim": False}
+    return frame
 
 
 def _sizes(spec: Spec, name: str, mixer: Any) -> list[tuple[str, int]]:
