@@ -150,8 +150,8 @@ EXPERIMENT = Experiment(
         "that a stack with a window never rises: on the seed on which its rates were tried it did (see the "
         "remark). Nor is it shown that three hops need three full layers: who lived where stands before who "
         "was mayor, so a first full layer can note beside a mayor where he lived, and a question then takes "
-        "two look-ups. Whether the model with a window learned this was not looked at, nor how two of three of "
-        "eight people come to twice the chance. Mamba-2 is a cell of `full`, which has no runs here."
+        "two look-ups. Whether the model with a window learned this was not looked at, nor how two of three "
+        "of eight people come to twice the chance. Mamba-2 is a cell of `full`, which has no runs here."
     ),
     came_about=(
         "Settings were found on seed 0 of the two full layers, in runs that are not shipped: six people "
