@@ -579,7 +579,9 @@ def test_the_page_says_how_every_cell_was_trained(name: str) -> None:
             assert int(said[9]) == spec.warmup and said[10] == f"≤ {spec.first_steps + spec.steps:,}"
             usual = {"decay": 0.01, "dropout": 0.0}
             changed = [f"{k} {getattr(spec, k):g}" for k, v in usual.items() if getattr(spec, k) != v]
-            assert (spec.first or ", ".join(changed) or "–") in said[11] and (said[4] == "hops") is spec.hops
+            assert (spec.first or ", ".join(changed) or "–") in said[11]
+            labels = "hops" if spec.model_type is None else "hops, and the name before"
+            assert (said[4] == labels) is spec.hops
             assert all(task in said[11] for task in spec.curriculum)
             assert (spec.judged, spec.target) == (2048, 0.998), "said once, above all tables"
             assert spec.decay == 0.01 or "decay" in said[11], "as well, or in the table"
