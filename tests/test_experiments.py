@@ -610,7 +610,8 @@ def test_the_page_says_how_every_cell_was_trained(name: str) -> None:
             changed = [f"{k} {getattr(spec, k):g}" for k, v in usual.items() if getattr(spec, k) != v]
             some = bool(changed or spec.first or spec.curriculum)
             assert (spec.first or ", ".join(changed)) in said[11] and (said[11] == "–") is not some
-            assert all(task in said[11] for task in spec.curriculum) and (said[4] == "hops") is spec.hops
+            labels = "hops" if spec.model_type is None else "hops, and the name before"
+            assert all(task in said[11] for task in spec.curriculum) and (said[4] == labels) is spec.hops
             assert (spec.judged, spec.target) == (2048, 0.998), "said once, above all tables"
             assert spec.decay == 0.01 or "decay" in said[11], "as well, or in the table"
         assert int(said[1]) == len({spec.seed for spec in specs})

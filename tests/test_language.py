@@ -252,8 +252,10 @@ def test_what_is_no_language_model_is_refused(change: dict[str, object], told: s
 
 
 SHAPES = {  # by model type: its stack, and the layers that `audit` reads in its config
+    "lfm2": ("window(h=2,d=8,W=3),softmax(h=2,d=8)", "KF"),
     "llama": ("softmax(h=2,d=8),softmax(h=2,d=8)", "FF"),
     "mamba2": ("mamba2(h=4,d=8,s=4,c=5),mamba2(h=4,d=8,s=4,c=5)", "LL"),
+    "ministral": ("window(h=2,d=8,W=3),softmax(h=2,d=8)", "WF"),
     "olmo_hybrid": ("gated_delta(h=2,d=8,c=5),softmax(h=2,d=8)", "LF"),
     "qwen3_next": ("gated_softmax(h=2,d=8),gated_delta(h=2,d=8,c=5,d_k=4)", "FL"),
 }
@@ -265,33 +267,36 @@ def theirs(model_type: str, /, **change: object) -> Spec:
 
 
 @pytest.mark.parametrize("task", SIZES)
-def test_a_plain_row_asks_each_kind_once_and_no_answer_before_the_longest_question(task: str) -> None:
-    """Behind the facts: all hops first, one hop last, then a chain of thought about another person."""
+def test_a_plain_row_asks_no_question_twice(task: str) -> None:
+    """All single facts and some chains of hops, then thoughts about other people; each with its labels."""
     taught = words_of(theirs("llama", task=task))
-    L = taught.facts.composition.L
+    m, L = taught.facts.m, taught.facts.composition.L
     batch, weights = taught.batch(np.random.default_rng(6), 4, hard=True), taught.weights
-    trunk = taught.layout[0]
+    trunk, branches = taught.layout
     assert batch.due.tolist() == [i for i in range(batch.tokens.shape[1]) if i != trunk - 1]
     assert (batch.labels[:, :-1] == batch.tokens[:, batch.due[:-1] + 1]).all()
-    assert batch.hops is not None
+    assert batch.hops is not None and batch.hops.shape[-1] == L + 1
     for row, label, hop in zip(batch.tokens, batch.labels, batch.hops, strict=True):
         facts, asked = said(taught, row[:trunk]), said(taught, np.append(row[trunk:], label[-1]))
-        *plain, thought = re.findall(r"[^?]+ \? First .+|[^?]+ \? \w+", asked)
-        questions = [one.strip().rsplit(" ", 1) for one in plain]
-        assert len(questions) == 2 * L - 1
-        assert all(answered(facts, question) == answer for question, answer in questions)
-        words = [len(question.split()) for question, _ in questions]
-        assert words[0] == max(words) and questions[-1][0].startswith("Where was")
-        person = re.findall(r"where (\w+) was born", f"{questions[0][0]} | {thought}")
-        assert len(set(person)) == len(person) == 2
-        known = batch.due[hop[:, 0] != NOT_DUE]
-        assert [said(taught, row[at : at + 1]) for at in known] == ["?"] * (L - 1)
-        at_once = [answered(facts, f"Where was {person[0]} born ?")] * (L - 1)
-        assert [taught.vocabulary[i] for i in hop[hop[:, 0] != NOT_DUE, 0]] == at_once
-    heavy = weights > weights.min()
-    after = [taught.vocabulary[batch.tokens[0, at]] for at in batch.due[heavy]]
-    assert after[: 2 * L - 1] == ["?"] * (2 * L - 1) and after[2 * L - 1] == "First"
-    assert weights[heavy][: 2 * L - 1] == pytest.approx(0.5) and weights[~heavy].sum() == pytest.approx(0.2)
+        questions = re.findall(r"((?:Where was|In \d+ , wh)[^?]*\?) (\w+)", asked)
+        plain = [(text, word) for text, word in questions if word != "First"]
+        thought = [text for text, word in questions if word == "First"]
+        assert len(thought) == min(branches[-1].questions, m - 1)
+        assert len({text for text, _ in questions}) == len(questions)
+        assert len(plain) == L * m + (L - 1) * (m - len(thought))
+        assert all(answered(facts, text) == word for text, word in plain)
+        people = [set(re.findall(r"where (\w+) was born", " ".join(some))) for some in (thought, dict(plain))]
+        assert not people[0] & people[1]
+        for at, known in zip(batch.due, hop, strict=True):
+            before = [i for i in row[max(0, at - 4) : at] if i >= taught.first(0)]
+            name = row[at] >= taught.first(0) or taught.vocabulary[row[at]] == "?"
+            assert known[0] == (before[-1] if before and name else NOT_DUE)
+            if known[1] != NOT_DUE:
+                person = taught.vocabulary[before[-1]]
+                assert taught.vocabulary[known[1]] == answered(facts, f"Where was {person} born ?")
+        assert (hop[:, 1] != NOT_DUE).sum() == (L - 1) * (m - len(thought))
+    answers = weights[weights > weights.min()]
+    assert answers[: len(plain)].sum() == pytest.approx(0.5 * (2 * L - 1))  # each kind as much as another
 
 
 @pytest.mark.hf
@@ -331,9 +336,38 @@ def test_a_class_of_transformers_is_asked_each_question_behind_the_facts_alone()
         assert words[-1] == word
 
 
+@pytest.mark.hf
+@pytest.mark.filterwarnings("ignore")
+def test_a_class_begins_with_the_weights_of_a_folder(llama: Path) -> None:
+    """All of them as they are, and a word as the mean of its pieces; what does not fit is one line."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    told = {"begins": str(llama), "width": 32, "hidden": 48}
+    spec = theirs("llama", architecture="2*softmax(h=2,d=16,kv_heads=1)", **told)
+    spec.checked()
+    taught = lesson_of(spec)
+    assert isinstance(taught, WordsTaught)
+    pieces = AutoTokenizer.from_pretrained(llama).encode("Oslo", add_special_tokens=False)
+    row = taught.vocabulary.index("Oslo")
+    before = AutoModelForCausalLM.from_pretrained(llama).state_dict()
+    for name, w in _shaped(spec, taught).model.state_dict().items():
+        same = w[row] == before[name][pieces].mean(0) if len(w) == taught.answers else w == before[name]
+        assert same.all(), name
+    for change, says in (
+        ({"architecture": "3*softmax(h=2,d=16,kv_heads=1)"}, "are of another shape"),
+        ({"begins": "build/nowhere"}, "there is no model in build/nowhere; `make lm` fetches two"),
+        ({"model_type": None}, "give a model_type as well"),
+    ):
+        with pytest.raises(BadInput, match=says):
+            other = msgspec.structs.replace(spec, **change)
+            other.checked()
+            _shaped(other, taught)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        ({"architecture": "window(h=2,d=8,W=3),window(h=2,d=8,W=4)"}, "layers of one kind have one size"),
         ({"model_type": "gpt5"}, "no model type named 'gpt5'"),
         ({"architecture": FULL}, "llama has layers of softmax, none of conv_softmax"),
         ({"dropout": 0.1}, "without curriculum, first and dropout"),
@@ -341,8 +375,9 @@ def test_a_class_of_transformers_is_asked_each_question_behind_the_facts_alone()
     ],
 )
 def test_a_stack_that_no_class_has_is_refused(change: dict[str, object], told: str) -> None:
+    model_type = "ministral" if "window" in str(change) else "llama"
     with pytest.raises(BadInput, match=told):
-        theirs("llama", **change).checked()
+        theirs(model_type, **change).checked()
 
 
 def test_without_transformers_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

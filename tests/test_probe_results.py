@@ -16,12 +16,13 @@ from fixtures.probing import layered, probe, refused
 
 from limen.commands import drawn
 from limen.errors import BadInput
+from limen.page.start import start
 from limen.probes.asking import Ask
 from limen.probes.language import Language
 from limen.probes.log import Log
 from limen.probes.opening import opened
 from limen.probes.report import LayersReport
-from limen.probes.saved import read_report, shipped, write_report
+from limen.probes.saved import measured, read_measured, read_report, shipped, write_report
 
 ROOT = Path(__file__).parents[1]
 
@@ -138,6 +139,27 @@ def test_saved_results_are_read_back(llama: Path, tmp_path: Path) -> None:
         ("--no-thinking",),
     ):
         assert "shown as they are" in refused("stories15m", *other)  # they are of seed 0, window 32, …
+
+
+def test_experiment_show_reads_what_a_probe_saved(tmp_path: Path) -> None:
+    """As `limen probe` shows it, on the command line and in a page, which opens no file."""
+    path = tmp_path / "results.json"
+    write_report(path, probe(languages.guesses, Ask("recall", 4), contexts=1))
+    asked: dict[str, tuple[str, ...]] = {str(path): (str(path),), "stories15m": ("stories15m",)}
+    for name in measured():
+        asked[name] = (name.partition(".")[0], *["--layers"] * name.endswith(".layers"))
+    for name, by_probe in asked.items():
+        shown = limen("experiment", "show", name)
+        assert shown.returncode == 0 and shown.stdout == limen("probe", *by_probe).stdout
+    known = {one["id"] for one in start((), (), (), ())["experiments"]}
+    for name in measured():
+        page = json.loads(drawn("experiment show", json.dumps({"experiment": [name]}).encode()))
+        assert page["report"] == json.loads(read_measured(name).to_json()) and name in known
+    told = json.loads(drawn("experiment show", json.dumps({"experiment": [str(path)]}).encode()))
+    assert "a call from a page names no file" in told["error"]
+    for more in (("depth",), ("--sql", "select 1"), ("--size", "quick")):
+        wrong = limen("experiment", "show", "smollm2-135m", *more)
+        assert wrong.returncode == 2 and "shown alone and whole" in wrong.stderr
 
 
 @pytest.mark.hf

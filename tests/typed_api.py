@@ -57,7 +57,7 @@ def seen() -> None:
     assert_type(limen.depth("2*softmax"), DepthReport)
     assert_type(limen.design(["eva(n=4)"], 64), Design)
     assert_type(limen.experiment.run("depth"), SweepReport)
-    assert_type(limen.experiment.show("depth"), ResultsReport)
+    assert_type(limen.experiment.show("depth"), ResultsReport | ProbeReport | LayersReport)
     assert_type(limen.export("lm-eval", "tasks"), ExportReport)
     assert_type(limen.export("hf", "checkpoint", tasks=["eva(n=4)"]), CheckpointReport)
     assert_type(limen.experiment.fit("recall_state"), FitReport)

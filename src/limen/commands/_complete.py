@@ -58,6 +58,13 @@ def experiments(incomplete: str) -> list[str]:
     return ["all", *ids("experiments")]
 
 
+def measured(incomplete: str) -> list[str]:
+    """Experiments, and results of probes that are shipped."""
+    from limen.probes.saved import measured
+
+    return [*experiments(incomplete), *measured()]
+
+
 def rows(incomplete: str) -> Iterable[str]:
     from limen.tables.rows import ROWS
 

@@ -119,7 +119,9 @@ def solve(
     ] = None,
     tell: Tell | None = None,
 ) -> Result:
-    """Exit 1 if an input was answered wrongly, or if nothing that was looked for works."""
+    """Exit 1 if an input was answered wrongly, or if nothing that was looked for works. For transformers,
+    `limen export hf` writes the same construction as a checkpoint.
+    """
     from limen.solutions.run import Attempt
 
     drawn = None if picture is None else Path(picture)

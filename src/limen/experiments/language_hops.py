@@ -73,13 +73,14 @@ _LONGER = [  # the same stacks with a schedule twice as long
     for cell in _cells(_TWO, (1,), ["window of 2", "gated delta rule"], 3, _STANDARD | {"steps": 3200})[1:]
 ]
 _THREE_HOPS = _cells(
-    _THREE, (2,), ["window of 2"], 1, _STANDARD | {"steps": 2400}, before="three hops: "
+    _THREE, (2,), ["window of 2"], 3, _STANDARD | {"steps": 2400}, before="three hops: "
 )  # one full layer more for one hop more
+_THREE_HOPS[1] = replace(_THREE_HOPS[1], seeds=1)
 _EIGHT = _cells(
     "facts(m=8,n1=1)",
     (1,),
     ["window of 2"],
-    1,
+    3,
     _STANDARD | {"batch": 4, "steps": 2400},
     before="eight people: ",
 )  # half as many texts with twice as many questions
@@ -127,11 +128,15 @@ EXPERIMENT = Experiment(
             not_learned=("three hops: full, full, window of 2",),
         ),
         Finding(
-            "With eight people instead of four two full layers learn two hops as well, "
-            "{eight people: full, full}; with a window in the place of the second one "
-            "{eight people: full, window of 2} are right, where one in eight is chance.",
+            "With eight people instead of four two full layers learn two hops with two of three seeds in "
+            "2,400 steps, {eight people: full, full}.",
             learned=("eight people: full, full",),
-            not_learned=("eight people: full, window of 2",),
+        ),
+        Finding(
+            "With a window in the place of the second one {eight people: full, window of 2} are right, "
+            "where one in eight is chance. One seed of two full layers failed as well, so this says nothing "
+            "of the window.",
+            no_statement=("eight people: full, window of 2",),
         ),
     ),
     silent=(
@@ -145,8 +150,8 @@ EXPERIMENT = Experiment(
         "that a stack with a window never rises: on the seed on which its rates were tried it did (see the "
         "remark). Nor is it shown that three hops need three full layers: who lived where stands before who "
         "was mayor, so a first full layer can note beside a mayor where he lived, and a question then takes "
-        "two look-ups. Whether the model with a window learned this was not looked at, nor how the one of "
-        "eight people comes to twice the chance. Mamba-2 is a cell of `full`, which has no runs here."
+        "two look-ups. Whether the model with a window learned this was not looked at, nor how two of three "
+        "of eight people come to twice the chance. Mamba-2 is a cell of `full`, which has no runs here."
     ),
     came_about=(
         "Settings were found on seed 0 of the two full layers, in runs that are not shipped: six people "
@@ -158,7 +163,9 @@ EXPERIMENT = Experiment(
         "Rates for the window were tried on seed 100, the seed of all searches: 25.5% at 0.001, 44.2% at "
         "0.003, 25.3% at 0.01. The first of them answered one kind of one hop on 79.9%.",
         "Three hops were tried with 1,600 steps first, where three full layers ended at 44.0% and were "
-        "rising (not shipped). No rate was searched for three hops, nor for eight people.",
+        "rising (not shipped). No rate was searched for three hops, nor for eight people. With one seed of "
+        "eight people it was said here that the window does not learn what two full layers do; the second "
+        "seed of two full layers, which ended at 92.3% after 2,400 steps, took that back.",
         "At first `First` was no part of the question. Then the same question had two right next words, and "
         "a model that was right on 99.8% in one pass was right on 27.1% after a chain of thought.",
     ),

@@ -372,8 +372,8 @@ function Experiments({ start, s, set }) {
             </div>
           `
         }
-        <details>
-          <summary>All cells, and how they were trained</summary>
+        <details open=${answer.report && !one}>
+          <summary>${one ? "All cells, and how they were trained" : "All rows"}</summary>
           <${Lines} answer=${answer} />
         </details>
         <${Command} text=${answer.command} />
@@ -556,7 +556,12 @@ export const PANELS = [
   ],
   ["attention", "Attention", "Where written weights look on your input", Attention],
   ["fooled", "A fooled model", "An input on which a trained model is wrong", Fooled],
-  ["experiments", "Experiments", "What training found: measurements, never proofs", Experiments],
+  [
+    "experiments",
+    "Experiments",
+    "What training found, and what two language models answered: measurements, never proofs",
+    Experiments,
+  ],
   ["pictures", "Pictures", "Bits, hops, precision", Pictures],
   ["words", "Words", "What the words mean", Words],
 ];

@@ -16,6 +16,7 @@ from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.hf.engines import engines
 from limen.hf.gpus import gpus
+from limen.probes.saved import measured
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 
@@ -80,6 +81,7 @@ _BEGIN = {
 TALK = {"task": "composition(m=4,n1=2)", "architecture": "linear(h=1,d=2,p=4),softmax(h=1,d=2,p=4)"}
 PAIR = {"task": "composition(m=2,n1=2)", "architecture": "softmax(h=1,d=1)", "decompose": True}
 LOOK = {"task": "eva(n=8)", "tokens": "1 0 3 7 2 5 4 6 3"}
+_PROBED = "What does this language model answer?"
 # Trained models of benchmarks/models, and what is wrong with them; their reports are shipped.
 FOOLED = tuple(
     ({"model": model, "task": "eva(n=16)"}, says)
@@ -189,7 +191,10 @@ def start(
         "unnamed": {"question": "do {task} at {n}", "size": "n", "over": "", "summary": ""},
         "engines": engines(),
         "gpus": list(gpus()),
-        "experiments": [{"id": name, "asks": summary("experiments", name)} for name in ids("experiments")],
+        "experiments": [
+            *({"id": name, "asks": summary("experiments", name)} for name in ids("experiments")),
+            *({"id": name, "asks": _PROBED} for name in measured()),
+        ],
         "talk": TALK,
         "pair": PAIR,
         "look": LOOK,
@@ -221,7 +226,7 @@ def questions(tasks: Sequence[str], stacks: Iterable[str]) -> list[Question]:
         ("audit", AUDITED),
         ("design", WISH),
         *(("compare", {"architectures": [_set["a"], _set["b"]]}) for _, _set, _ in _BEGIN.values()),
-        *(("experiment show", {"experiment": [name]}) for name in ids("experiments")),
+        *(("experiment show", {"experiment": [name]}) for name in (*ids("experiments"), *measured())),
     ]
 
 

@@ -63,7 +63,7 @@ def _labels(spec: Spec) -> str:
     if spec.thought:
         return "chain"
     if spec.hops:
-        return "hops"
+        return "hops" if spec.model_type is None else "hops, and the name before"
     return "dense" if spec.dense and lesson.so_far else "final"
 
 
@@ -72,6 +72,7 @@ def _inputs(spec: Spec) -> str:
         "hard" if spec.hard else spec.distribution or "plain"
     ) + ", in English, every next word is a label" * spec.words
     drawn += f", plain rows for {spec.model_type} of transformers" if spec.model_type else ""
+    drawn += f", which begins as {spec.begins}" if spec.begins else ""
     sizes = ", several sizes (batch and questions of the longest, tokens a step alike)" if spec.mixed else ""
     return f"{drawn}{sizes}" + (f", and proposals by `{spec.against}`" if spec.against else "")
 

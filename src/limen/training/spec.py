@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -43,6 +44,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     distribution: str | None = None  # one that the lesson names, in the place of the task's plain one
     words: bool = False  # a language model of English words, for facts
     model_type: str | None = None  # of transformers, whose class is trained; None: our own layers
+    begins: str | None = None  # the folder of a model of transformers whose weights it begins with
     mixed: bool = False  # smaller sizes of the task are taught as well, where the lesson has them
     first: str | None = None  # the stack that is trained first and then grows by layers that do nothing
     first_steps: int = 0
@@ -102,6 +104,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             extends(Architecture.parse(self.first), stack)
         if self.against is not None:
             proposer(self.against)
+        if self.begins is not None and self.model_type is None:
+            raise BadInput(f"begins: {self.begins} is of transformers, so give a model_type as well")
+        if self.begins is not None and not (Path(self.begins) / "config.json").is_file():
+            raise BadInput(f"begins: there is no model in {self.begins}; `make lm` fetches two of them")
         if self.model_type is not None:
             from limen.training.lesson import lesson_of
             from limen.training.shaped import config
