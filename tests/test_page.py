@@ -70,6 +70,14 @@ def test_where_a_plot_has_no_lines_the_answer_says_why() -> None:
         assert says is None or answer["says"]["undrawn"].startswith(says)
 
 
+def test_bytes_that_are_counted_at_the_p_of_sums_say_so() -> None:
+    """A model's own stack has p=32 for its sums; the audit counts its cache in 16 bits, half as many."""
+    for p, says in (("", None), (",p=32", "(in 32 bits a number: its p"), (",p=8", "(in 8 bits a number")):
+        asked = {"task": "eva", "architecture": f"softmax(h=8,d=64{p})"}
+        adds = json.loads(drawn("where", json.dumps(asked).encode()))["says"]["memory"]
+        assert adds.startswith("adds **") and (says in adds if says else adds.endswith("with each token"))
+
+
 def test_the_real_models_are_what_the_audit_reads_in_their_configs() -> None:
     read = {
         str(package.audit(path).report.architecture) for path in (ROOT / "examples/configs").glob("*.json")

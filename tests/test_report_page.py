@@ -257,8 +257,10 @@ def test_an_audit_that_is_asked_again_is_dimmed_until_its_answer_is_there(browse
     )
     for gpu in ("B200", "T4"):
         page.select_option("#panel [name=gpu]", label=gpu)
+        page.wait_for_selector("#panel .answer.stale .lines")
+        assert page.inner_text("#panel .wait-line") == start()["says"]["changed"]
         page.click("#panel .go")
-        page.wait_for_selector('#panel .answer.stale[aria-busy="true"] .lines')
+        page.wait_for_selector(f"#panel .wait-line:text-is('{start()['says']['before']}')")
         assert page.inner_text("#panel .wait-line") == start()["says"]["before"]
         if gpu == "T4":
             green, soft = (

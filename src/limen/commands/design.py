@@ -48,7 +48,7 @@ def design(
     tell: Tell | None = None,
 ) -> Design:
     """Stacks with weights for every task come first, then those that no theorem rules out.
-    Also says why nearby stacks fail. Exit 1 if nothing is left.
+    Also says what becomes of nearby stacks. Exit 1 if nothing is left.
     """
     from limen.designs import Wish, design
     from limen.render.progress import steps_line

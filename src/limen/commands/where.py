@@ -71,6 +71,7 @@ class WhereReport(Report, frozen=True, kw_only=True, tag="limen/where/1"):
     stops_at: int | None
     stops_below: int | None
     bytes_per_token: int  # kept for each token of a long text
+    growing_in: str  # the precision in which keys and values are counted
     in_exact_arithmetic: str | None  # what would be ruled out if the readout were affine
     learned: tuple[Learned, ...]  # what trained models did, where there is a figure; no verdict uses it
     incomplete: tuple[str, ...]  # what was left out, since a package is not installed
@@ -125,6 +126,7 @@ def where(
         stops_at=stops and stops.at,
         stops_below=stops and stops.below,
         bytes_per_token=sum(kept_bytes(stack, _LONG)[:2]) - sum(kept_bytes(stack, _LONG - 1)[:2]),
+        growing_in=kept_bytes(stack, _LONG).growing_in,
         in_exact_arithmetic=verdicts[-1][2].in_exact_arithmetic,
         learned=with_figures(stack) if not steps else (),
         incomplete=tuple(dict.fromkeys(line for *_, verdict in verdicts for line in verdict.incomplete)),

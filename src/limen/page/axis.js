@@ -144,7 +144,7 @@ export function Axis({ both, n, set, size, live }) {
               <g>
                 <text x=${L - 20} y=${S + i * (sh + gap) + 13} text-anchor="end" class="strong">${"AB"[i]}</text>
                 ${(v.report?.points ?? [])
-                  .filter((p) => Number.isInteger(log2(p.size)))
+                  .filter((p) => Number.isInteger(log2(p.size)) && log2(p.size) >= K0 && log2(p.size) <= K1)
                   .map(
                     (p) => html`
                       <rect
@@ -177,7 +177,7 @@ export function Axis({ both, n, set, size, live }) {
             const late = at > w * 0.6;
             return html`
               <g class="flip">
-                <line x1=${at} x2=${at} y1=${top - 6 - (i && seen[0] ? 0 : 0)} y2=${S + i * (sh + gap) + sh} />
+                <line x1=${at} x2=${at} y1=${top - 6} y2=${S + i * (sh + gap) + sh} />
                 <text
                   x=${late ? Math.min(at + (phone ? 8 : 30), end) : Math.max(at, L + 70)}
                   y=${top - 12 - (i === 0 && seen[1] ? 15 : 0)}
@@ -275,7 +275,7 @@ export function Memory({ both, points, indexes }) {
     .map((q) => q * 2 ** Math.floor(Math.log2(most)))
     .find((q) => q >= most * 0.999);
   return html`
-    <section class="card">
+    <section class=${"card" + (both.some((v) => v.pending) ? " stale" : "")}>
       <h2>${both[0].says?.after[indexes[0]] ?? "Memory"}</h2>
       <div class="mem">
         ${both.map(
@@ -305,13 +305,10 @@ export function Memory({ both, points, indexes }) {
         </span>
       </div>
       <p class="adds">
-        ${both.map(
-          (v, i) =>
-            v.says &&
-            html`
-              ${i ? "; " : ""}${"AB"[i]} ${rich(v.says.memory)}
-            `,
-        )}.
+        ${both
+          .map((v, i) => v.says && `${"AB"[i]} ${v.says.memory}`)
+          .filter(Boolean)
+          .map((said, i) => html`${i ? "; " : ""}${rich(said)}`)}.
       </p>
     </section>
   `;

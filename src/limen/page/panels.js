@@ -110,7 +110,10 @@ function Compare({ start, s }) {
                 ${r.tasks.map(
                   (t) => html`
                     <tr>
-                      <th scope="row"><code>${t.task}</code></th>
+                      <th scope="row">
+                        <code>${t.task}</code>
+                        ${t.tokens !== r.context && html`<small> ${number(t.tokens)} tokens</small>`}
+                      </th>
                       ${t.answers.map(
                         (x) => html`
                           <td title=${x.reason}>
@@ -139,6 +142,7 @@ function Audit({ start, s, set }) {
   const [text, setText] = useState(s.dropped?.kind === "config" ? s.dropped.text : start.config);
   const [asked, setAsked] = useState(start.audited);
   const [wrong, setWrong] = useState("");
+  const [changed, setChanged] = useState(false);
   useEffect(() => {
     if (s.dropped?.kind === "config") {
       setText(s.dropped.text);
@@ -152,6 +156,7 @@ function Audit({ start, s, set }) {
       const { config: _, ...more } = rest;
       setAsked({ ...more, config: new Exact(config) });
       setWrong("");
+      setChanged(false);
     } catch (e) {
       setWrong(String(e.message));
     }
@@ -164,7 +169,7 @@ function Audit({ start, s, set }) {
   };
   return html`
     <div>
-      <form class="form" onSubmit=${send}>
+      <form class="form" onSubmit=${send} onInput=${() => setChanged(true)}>
         <label class="whole">
           config.json: paste it, or drop the file anywhere on the page
           <textarea
@@ -217,7 +222,10 @@ function Audit({ start, s, set }) {
         <button class="go">Audit</button>
       </form>
       ${wrong && html`<p class="failed" role="alert">${wrong}</p>`}
-      <${Answered} answer=${answer} says=${start.says.before}>
+      <${Answered}
+        answer=${{ ...answer, pending: answer.pending || changed }}
+        says=${changed ? start.says.changed : start.says.before}
+      >
         ${answer.says?.fits.map(
           (line) => html`<p class=${"fits " + (line.startsWith("FITS") ? "held" : "failed")}>${line}</p>`,
         )}

@@ -47,7 +47,7 @@ _UNDER = {
     Answer.CANNOT: "Whatever the weights.",
     Answer.CANNOT_EXACTLY: "Whatever the weights, if the readout is affine.",
     Answer.CANNOT_EXACT_LAST: "Whatever the weights, if the last layer is exact.",
-    Answer.OPEN: "Nobody has shown either.",
+    Answer.OPEN: "Neither is known to Limen.",
     Answer.INCOMPLETE: "Not everything could be asked here.",
 }
 # The five words of the page: whom they are for, the screen that they set, and the panel below it.
@@ -112,8 +112,10 @@ SAYS = {
         "A config becomes a stack; a certificate is checked again, with its model.json and model.safetensors "
         "if it is about a model.",
     ),
+    "changed": "The fields were changed. Below stands the answer to what was asked before; press Audit.",
     "before": "Being computed. Below stands the answer to the question before.",
-    "compare": "Stacks A and B of the first screen, at the same context.",
+    "compare": "Stacks A and B of the first screen. What they keep is that of one context; a task is asked "
+    "at the size in its row.",
     "attention": "The weights of a construction that the catalogue writes down for this task: rows look at "
     "columns. The last row is the token that answers.",
     "fooled": "4,096 random texts found nothing wrong with it. A search found an input on which it is wrong: "

@@ -1,4 +1,4 @@
-"""`limen design` for people: the wish, the front by classes of evidence, why nearby stacks fail."""
+"""`limen design` for people: the wish, the front by classes of evidence, what becomes of nearby stacks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lines_of(report: DesignReport) -> list[str]:
     ]
     lines += _front(report, report.numbered) if report.front else _nothing(report)
     if neighbours := _neighbours(report.front):
-        lines += ["", "Why nearby stacks fail", *neighbours]
+        lines += ["", "What becomes of nearby stacks", *neighbours]
     within = [one for one in report.ruled_out if report.budget is None or one.cache_bytes <= report.budget]
     if cheaper := _cheaper(within):
         head = "Cheaper stacks that a theorem rules out" if report.front else "What rules them out"

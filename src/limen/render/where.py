@@ -58,12 +58,11 @@ def stop(report: WhereReport) -> str:
 
 def page_of(report: WhereReport) -> dict[str, Any]:
     """A sentence for each size, where it stops in few words, and what each token adds; ** around numbers."""
-    per_token = in_bytes(report.bytes_per_token) if report.bytes_per_token else "nothing"
     at = None if report.stops_at is None else f"{report.size} = {many(report.stops_at)}"
     says = {
         "points": [_says(report, point) for point in report.points],
         "stops": "no stop found" if at is None else f"stops at {at}",
-        "memory": f"adds **{per_token}** with each token",
+        "memory": _adds(report),
         "bytes": [in_bytes(point.growing_bytes + point.fixed_bytes) for point in report.points],
         "after": [f"Memory after {short(point.tokens)} tokens, one sequence" for point in report.points],
         "learned": [_sentence(measured(one)) for one in report.learned],
@@ -71,6 +70,18 @@ def page_of(report: WhereReport) -> dict[str, Any]:
         "exactly": report.in_exact_arithmetic,
     }
     return {"says": says, "report": _drawn(report), "lines": []}
+
+
+def _adds(report: WhereReport) -> str:
+    """What each token adds; a p is that of sums, and 32 bits there say nothing of how a cache is stored."""
+    if not report.bytes_per_token:
+        return "adds **nothing** with each token"
+    said = f"adds **{in_bytes(report.bytes_per_token)}** with each token"
+    if report.growing_in == "16 bits":
+        return said
+    return (
+        f"{said} (in {report.growing_in} a number: its p, that of all sums; a cache may be stored in fewer)"
+    )
 
 
 def _undrawn(report: WhereReport) -> str | None:
