@@ -263,7 +263,7 @@ def test_a_stack_has_the_same_number_in_the_picture_as_in_the_text(
 
 def test_the_picture_of_the_page_has_the_numbers_of_its_first_example() -> None:
     docs = Path(__file__).parents[1] / "docs"
-    shown = (docs / "design.md").read_text().partition("```console")[2].partition("Why nearby")[0]
+    shown = (docs / "design.md").read_text().partition("```console")[2].partition("What becomes of nearby")[0]
     listed = dict(re.findall(r"^ *(\d+)  .*\n +(\S*=\S*)$", shown, re.M))
     drawn = {s: n for s, n in numbers_in((docs / "design.svg").read_text()).items() if n}
     assert len(listed) == 10 and {stack: {number} for number, stack in listed.items()} == drawn

@@ -58,8 +58,8 @@ class ModelWeights:
     @property
     def unnamed(self) -> bool:
         """Whether neither the config nor a file beside it says in what the weights are stored."""
-        said = dtypes_declared(self.config, self.source).model is not None or self.stored is not None
-        return not said and self.checkpoint.total is None and self.plain
+        named = dtypes_declared(self.config, self.source).model is not None or self.stored is not None
+        return not named and self.checkpoint.total is None and self.plain
 
     def held(self, scheme: str | None, ranks: Ranks, mtp: bool, tables: bool) -> Counted:
         """The weights in a scheme (None: as declared) on ranks, or why they are not counted."""

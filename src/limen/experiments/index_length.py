@@ -3,7 +3,7 @@
 This is the first experiment that [bhattamishra2024] asks for, and its figure on index lookup, 20 to 400
 symbols: attention stays right, a state of fixed size does not. Their widths are 64 to 1,024, their steps up
 to 250,000, and rates are searched; `full` has those lengths and widths, and what is run here is the beginning
-of their curves, with 512 tokens a step at every length but for three cells with more.
+of their curves, with 512 tokens a step, or with 16 texts a step where the table says so.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell, Finding

@@ -285,7 +285,7 @@ export function Memory({ both, points, indexes }) {
               <i class="kv" style=${{ width: (100 * (kept[i].grow + kept[i].fixed)) / nice + "%" }}></i>
               <i class="st" style=${{ width: (100 * kept[i].fixed) / nice + "%" }}></i>
             </span>
-            <b>${v.says?.bytes[indexes[i]] ?? "…"}</b>
+            <b>${v.error ? "–" : (v.says?.bytes[indexes[i]] ?? "…")}</b>
           `,
         )}
         <span class="ticks">

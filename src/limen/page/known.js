@@ -164,11 +164,11 @@ export function Known({ start, table, s, set, task }) {
       <div class="legend">
         <span>
           <em class="c-can">${MARK.can}</em>
-          ${count("can")} can
+          ${missing ? "" : count("can")} can
         </span>
         <span>
           <em class="c-cannot">${MARK.cannot}</em>
-          ${count("cannot")} cannot
+          ${missing ? "" : count("cannot")} cannot
         </span>
         <span>
           <em class="c-cannot coq">${MARK.cannot}</em>
@@ -176,7 +176,7 @@ export function Known({ start, table, s, set, task }) {
         </span>
         <span>
           <em class="c-open">${MARK.open}</em>
-          ${count("open")} open
+          ${missing ? "" : count("open")} open
         </span>
         ${Object.keys(start.marks).map(
           (m) =>

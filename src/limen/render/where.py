@@ -76,11 +76,11 @@ def _adds(report: WhereReport) -> str:
     """What each token adds; a p is that of sums, and 32 bits there say nothing of how a cache is stored."""
     if not report.bytes_per_token:
         return "adds **nothing** with each token"
-    said = f"adds **{in_bytes(report.bytes_per_token)}** with each token"
+    adds = f"adds **{in_bytes(report.bytes_per_token)}** with each token"
     if report.growing_in == "16 bits":
-        return said
+        return adds
     return (
-        f"{said} (in {report.growing_in} a number: its p, that of all sums; a cache may be stored in fewer)"
+        f"{adds} (in {report.growing_in} a number: its p, that of all sums; a cache may be stored in fewer)"
     )
 
 

@@ -61,10 +61,10 @@ class PlainWords(WordsTaught):
 
     @property
     def questions_each(self) -> int:
-        return len(self.asked)
+        return len(self.questions)
 
     @cached_property
-    def asked(self) -> list[tuple[int, int]]:
+    def questions(self) -> list[tuple[int, int]]:
         """The branch of each question in a row, and which of that branch it is."""
         *kinds, thought = range(len(self.layout[1]))
         thoughts = min(self.layout[1][thought].questions, self.facts.m - 1)
@@ -75,13 +75,13 @@ class PlainWords(WordsTaught):
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
         texts = self.texts(rng, count, hard)
-        parts = [texts.trunk, *(texts.branches[kind][:, q] for kind, q in self.asked)]
+        parts = [texts.trunk, *(texts.branches[kind][:, q] for kind, q in self.questions)]
         row = np.hstack(parts)
         due = np.delete(np.arange(row.shape[1] - 1), texts.trunk.shape[1] - 1)
         hops = np.full((count, row.shape[1], 1 + self.facts.composition.L), NOT_DUE)
         hops[..., 0] = self.together(row)
         ends = np.cumsum([part.shape[1] for part in parts])[1:] - 2  # the question marks
-        for end, (kind, q) in zip(ends, self.asked, strict=True):
+        for end, (kind, q) in zip(ends, self.questions, strict=True):
             known = texts.hops[kind]
             if known is not None:
                 hops[:, end, 1 : 1 + known.shape[-1]] = known[:, q]
@@ -104,9 +104,11 @@ class PlainWords(WordsTaught):
     def weights(self) -> NDArray[np.float64]:
         """(due,): how much each word counts, as in the tree; a question's first word follows an answer."""
         trunk, branches = self.layout
-        each = [sum(kind == other for other, _ in self.asked) for kind in range(len(branches))]
+        each = [sum(kind == other for other, _ in self.questions) for kind in range(len(branches))]
         parts = [
-            part for kind, _ in self.asked for part in (np.zeros(1), answered(branches[kind]) / each[kind])
+            part
+            for kind, _ in self.questions
+            for part in (np.zeros(1), answered(branches[kind]) / each[kind])
         ]
         return with_others([np.zeros(trunk - 1), *parts[1:]])
 
