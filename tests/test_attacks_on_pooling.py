@@ -12,6 +12,7 @@ from fixtures.forged import Forged, padded, wider
 from fixtures.formats import short
 from fixtures.unchecked import types_unchecked  # noqa: F401
 
+from limen import api
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen_check import files
@@ -177,6 +178,12 @@ def test_functions_of_all_residues_at_once_are_refused_before_they_are_looked_at
         f.w[name] = f.w[name] + rng.normal(size=f.w[name].shape) / 1024
     with pytest.raises(Refused, match="functions of too many rows"):
         margin(files.model(*f.files()), f.task, "float32", 0, f.hints)
+
+
+def test_the_largest_encoder_of_the_table_stays_below_that_limit() -> None:
+    """It takes 2.8 of the 3·2^24; the noisy one takes 27."""
+    stack = "3*softmax(h=8,d=128,d_k=256,bidirectional=true,p=32)"
+    assert api.decide("three_sum(n=2^20,M=2^40)", stack).report.verdict == "can"
 
 
 def test_who_sees_both_ways_is_not_asked_about_earlier_tokens_alone(tmp_path: Any) -> None:

@@ -17,7 +17,7 @@ from limen_check.files import Model, Refused, expect, need, typed
 from limen_check.text import Call
 
 _ROWS, _CODED = 1 << 21, 1 << 24  # of a table; numbers of all codes, class by class
-_WORK, _SUM = 1 << 24, 16  # of all position-wise functions: rows, and what a sum takes beside a row
+_WORK, _SUM = 3 << 24, 16  # of all position-wise functions: rows, and what a sum takes beside a row
 Vecs = dict[str, Vec]  # by class
 Shapes = dict[str, tuple[int, ...]]  # of weights
 
